@@ -1,0 +1,1 @@
+"""A build: from a dataset's spec and sources to one published version."""

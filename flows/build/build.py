@@ -1,0 +1,273 @@
+"""The build: ingest, clean, tokenize, shard, publish; each step idempotent.
+
+The steps say what is done; the conductor says who runs them (Prefect or this process),
+the engine where.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from flows.build.assemble import assemble
+from flows.build.conductor import Conductor
+from flows.build.pack import SHARD_KIND, PackJob, PunchJob, pack_shards, punch_shard, shard_names
+from flows.build.parent import Parent, alive_documents, open_parent, parent_keys
+from flows.build.plan import BuildPlan, PlannedPartition, plan_build
+from flows.build.prepare import KIND, PreparedPartition, prepare_partitions
+from flows.build.publish import RECORDS, Publisher, seal_records
+from flows.build.records import partition_table, placed_decisions, placed_quarantine
+from flows.build.report import BuildReport
+from flows.build.resolve import NEW_KIND, ResolvedBuild, bucket_bounds, resolve_build, total_tokens
+from flows.build.segments import BuiltSegment, SegmentBuilder
+from flows.build.worker import Assignment, stage_store
+from flows.storage import workspace_tiers
+from lineage.digest import Digest
+from lineage.errors import Conflict
+from lineage.keys.gate import AccessRequest, KeyLease
+from lineage.tables import binary_matrix
+from lineage.workspace import PUBLISH_LOCK, PUBLISH_WAIT_S, Workspace
+from pipelines.books import Books, Count
+from pipelines.shards.buckets import bucket_of, num_buckets
+
+Announce = Callable[[str, int, int, int], None]
+_ENTROPY_BUILD_ID = 16
+# Tokens of one packing job rest in memory twice.
+_JOB_BYTES = 256 << 20
+# Work of about half a second: a task costs tens of milliseconds to orchestrate.
+_BATCH_BYTES = 16 << 20
+
+
+def build_dataset(
+    workspace: Workspace, dataset: str, conductor: Conductor, num_workers: int, announce: Announce
+) -> BuildReport:
+    """Builds a dataset and publishes a version, unless nothing is new.
+
+    Args:
+        announce: told of stage, documents, bytes and tokens as they are done.
+
+    Raises:
+        NotFound, ConfigError: the spec or a source is wrong.
+        Conflict: another build of this dataset is running.
+        IntegrityError: the books do not balance, or stored bytes are wrong.
+        Unavailable: a disk is full, read-only or away.
+    """
+    started = time.monotonic()
+    with workspace.locked(f"build-{dataset}", f"a build of {dataset} is running already"):
+        plan = conductor.call("plan", partial(plan_build, workspace, dataset))
+        if plan.nothing_new:
+            return _nothing_new(plan, started)
+        return _Build(workspace, plan, conductor, num_workers, announce, started).run()
+
+
+class _Build:
+    """One build on its way. The fields are what each step leaves for the next."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        plan: BuildPlan,
+        conductor: Conductor,
+        num_workers: int,
+        announce: Announce,
+        started: float,
+    ) -> None:
+        self._workspace = workspace
+        self._plan = plan
+        self._conductor = conductor
+        self._num_workers = num_workers
+        self._announce = announce
+        self._started = started
+        self._stage = stage_store(workspace, plan.spec.name)
+        self._build_id = workspace.entropy(_ENTROPY_BUILD_ID).hex()
+        self._lease = self._ask_gate()
+        self._assignment = Assignment(
+            str(workspace.root), plan.spec.name, plan.spec.digest(), self._build_id
+        )
+
+    def run(self) -> BuildReport:
+        prepared = self._prepare()
+        parent = open_parent(self._workspace, self._plan, self._lease)
+        resolved = self._conductor.call("resolve", partial(self._resolve, parent, prepared))
+        segments = self._shard(parent, resolved)
+        publish = partial(self._publish, parent, prepared, resolved, segments)
+        return self._conductor.call("publish", publish)
+
+    def _ask_gate(self) -> KeyLease:
+        """One access entry for the whole build; its workers ask by build id."""
+        signer = self._workspace.signer("builder")
+        dataset = self._plan.spec.name
+        request = AccessRequest(signer, dataset, "raw", "build", on_behalf=self._build_id)
+        return self._workspace.gate.release(request)
+
+    def _prepare(self) -> list[PreparedPartition]:
+        batches = _batches(self._plan.partitions, self._num_workers)
+        function = partial(prepare_partitions, self._assignment)
+        prepared: list[PreparedPartition] = []
+        for results in self._conductor.map("prepare", function, batches):
+            for item in results:
+                prepared.append(item)
+                self._tell(item)
+        return sorted(prepared, key=lambda item: item.ordinal)
+
+    def _tell(self, item: PreparedPartition) -> None:
+        books = Books.parse(item.books)
+        for stage in ("ingest", "clean"):
+            count = books.stage(stage).in_ if item.books else Count()
+            self._announce(stage, count.records, count.bytes, 0)
+        kept = books.stage("clean").kept if item.books else Count()
+        self._announce("tokenize", kept.records, kept.bytes, item.num_tokens)
+
+    def _resolve(self, parent: Parent, prepared: Sequence[PreparedPartition]) -> ResolvedBuild:
+        published = alive_documents(self._workspace, parent, self._lease)
+        keys = parent_keys(self._workspace, parent, self._lease)
+        sources = self._source_ordinals(parent)
+        return resolve_build(self._stage, self._plan, prepared, published, keys, sources)
+
+    def _source_ordinals(self, parent: Parent) -> tuple[int, ...]:
+        names = parent.source_names(self._plan.spec)
+        return tuple(names.index(source.name) for source in self._plan.spec.sources)
+
+    def _shard(self, parent: Parent, resolved: ResolvedBuild) -> list[BuiltSegment]:
+        dataset = self._plan.spec.name
+        builder = SegmentBuilder(self._workspace, self._stage, parent, self._lease, dataset)
+        holes = self._punch(parent, resolved)
+        segments = [
+            builder.changed(info, holes[info.name])
+            if info.name in holes
+            else builder.unchanged(info)
+            for info in parent.segments
+        ]
+        if resolved.resolution.new.num_rows or not segments:
+            name = parent.next_segment
+            segments.append(builder.new(name, self._pack(name, resolved)))
+        return segments
+
+    def _pack(self, segment: str, resolved: ResolvedBuild) -> list[Digest]:
+        new = resolved.resolution.new
+        token_bytes = np.dtype(self._plan.tokenizer.dtype).itemsize
+        shard_bytes = self._plan.spec.shards.shard_bytes
+        count = num_buckets(total_tokens(new), max(1, shard_bytes // token_bytes))
+        bounds = bucket_bounds(bucket_of(binary_matrix(new["shuffle_key"]), count), count)
+        buckets = [(n, int(bounds[n]), int(bounds[n + 1])) for n in range(count)]
+        wanted = set(np.unique(new["partition"].to_numpy()).tolist())
+        keys = {item.ordinal: item.key for item in self._plan.partitions if item.ordinal in wanted}
+        per_job = max(1, min(_JOB_BYTES // shard_bytes, -(-count // self._num_workers)))
+        jobs = [
+            PackJob(self._assignment, resolved.key, segment, run, keys)
+            for run in _runs(buckets, per_job)
+        ]
+        done: dict[int, Digest] = {}
+        for result in self._conductor.map("shard", pack_shards, jobs):
+            done.update(result)
+            for bucket in result:
+                self._announce_shard(new, buckets[bucket])
+        return [done[n] for n in range(count)]
+
+    def _announce_shard(self, new: pa.Table, bucket: tuple[int, int, int]) -> None:
+        part = new.slice(bucket[1], bucket[2] - bucket[1])
+        tokens = total_tokens(part)
+        self._announce("shard", part.num_rows, 0, tokens)
+
+    def _punch(self, parent: Parent, resolved: ResolvedBuild) -> dict[str, dict[int, Digest]]:
+        removed = resolved.resolution.removed.select(["segment", "shard", "span"]).to_pylist()
+        rows: dict[tuple[int, int], list[int]] = {}
+        for row in removed:
+            rows.setdefault((row["segment"], row["shard"]), []).append(row["span"])
+        jobs = []
+        for (segment, shard), spans in sorted(rows.items()):
+            name = parent.segments[segment].name
+            samples, file = (parent.object(item) for item in shard_names(name, shard))
+            job = PunchJob(
+                self._assignment, resolved.key, name, shard, samples, file, tuple(spans)
+            )
+            jobs.append(job)
+        holes: dict[str, dict[int, Digest]] = {}
+        for name, shard, key in self._conductor.map("punch", punch_shard, jobs):
+            holes.setdefault(name, {})[shard] = key
+        return holes
+
+    def _publish(
+        self,
+        parent: Parent,
+        prepared: Sequence[PreparedPartition],
+        resolved: ResolvedBuild,
+        segments: Sequence[BuiltSegment],
+    ) -> BuildReport:
+        plan, workspace = self._plan, self._workspace
+        tables = {
+            "decisions": placed_decisions(plan, resolved),
+            "quarantine": placed_quarantine(self._stage, plan, prepared, resolved.fresh),
+            "partitions": partition_table(plan.partitions),
+        }
+        records = seal_records(workspace, self._stage, plan.spec.name, resolved.key, tables)
+        assembled = assemble(plan, parent, prepared, resolved, segments, records.tables, workspace)
+        with workspace.locked(PUBLISH_LOCK, "another build is publishing", PUBLISH_WAIT_S):
+            publisher = Publisher(workspace, plan, parent, segments, records)
+            version = publisher.publish(assembled.manifest, self._build_id)
+        self._prune()
+        objects = publisher.objects()
+        return BuildReport(
+            version=version,
+            published=True,
+            books=assembled.books,
+            num_new=resolved.resolution.new.num_rows,
+            num_removed=resolved.resolution.removed.num_rows,
+            num_tokens=assembled.manifest.num_tokens,
+            num_shards=sum(len(segment.info.shard_samples) for segment in segments),
+            tiers=workspace_tiers(workspace).status(objects),
+            seconds=time.monotonic() - self._started,
+            stage_seconds=_work_seconds(prepared),
+        )
+
+    def _prune(self) -> None:
+        """Drops what the next build cannot reuse: only partitions stay in the stage store."""
+        self._stage.prune(KIND, {item.key for item in self._plan.partitions})
+        for kind in (NEW_KIND, RECORDS, SHARD_KIND):
+            self._stage.prune(kind, set())
+
+
+def _nothing_new(plan: BuildPlan, started: float) -> BuildReport:
+    if plan.parent is None:
+        raise Conflict("nothing is new against a version that does not exist")
+    return BuildReport(
+        plan.parent, False, None, 0, 0, 0, 0, None, time.monotonic() - started
+    )
+
+
+def _batches(
+    partitions: Sequence[PlannedPartition], num_workers: int
+) -> list[tuple[PlannedPartition, ...]]:
+    """Partitions in order, in batches of about equal bytes: enough for every worker.
+
+    A batch is one task, so orchestration stays a small share of the work.
+    """
+    total = sum(item.partition.num_bytes for item in partitions)
+    target = max(total // (4 * num_workers), _BATCH_BYTES)
+    batches: list[list[PlannedPartition]] = [[]]
+    size = 0
+    for item in partitions:
+        if batches[-1] and size + item.partition.num_bytes > target:
+            batches.append([])
+            size = 0
+        batches[-1].append(item)
+        size += item.partition.num_bytes
+    return [tuple(batch) for batch in batches if batch]
+
+
+def _runs(
+    buckets: Sequence[tuple[int, int, int]], per_job: int
+) -> Iterator[tuple[tuple[int, int, int], ...]]:
+    for start in range(0, len(buckets), per_job):
+        yield tuple(buckets[start : start + per_job])
+
+
+def _work_seconds(prepared: Sequence[PreparedPartition]) -> Mapping[str, float]:
+    stages = sorted({stage for item in prepared for stage in item.seconds})
+    return {
+        stage: sum(item.seconds.get(stage, 0.0) for item in prepared) for stage in stages
+    }

@@ -1,0 +1,17 @@
+"""A build in this process alone, without Prefect: for benchmarks and for embedding."""
+
+from __future__ import annotations
+
+from flows.build.build import Announce, build_dataset
+from flows.build.conductor import PlainConductor
+from flows.build.report import BuildReport
+from flows.engine import LocalEngine
+from lineage.workspace import Workspace
+
+
+def build_without_prefect(
+    workspace: Workspace, dataset: str, workers: int, announce: Announce
+) -> BuildReport:
+    """Builds a dataset with the same steps, workers and result as the flow."""
+    with LocalEngine(workers, preload=("flows.build.prepare", "flows.build.pack")) as engine:
+        return build_dataset(workspace, dataset, PlainConductor(engine), workers, announce)

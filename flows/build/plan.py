@@ -1,0 +1,143 @@
+"""Plans a build: which partitions there are, and which are new to the dataset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flows.build.worker import spec_path
+from lineage.digest import Digest, canonical_json, digest_of
+from lineage.manifests.content import packing_digest
+from lineage.order import OrderParameters
+from lineage.versions import Version, latest_version
+from lineage.workspace import Workspace
+from pipelines.clean.clean import clean_transforms
+from pipelines.ingest.partition import Partition, plan_source
+from pipelines.shards.write import rows_per_group
+from pipelines.spec import DatasetSpec, load_spec
+from pipelines.tokens.tokenizer import Tokenizer, TokenizerIdentity
+from pipelines.transform import Transform
+
+# Raised when the bytes of stage files change, so that old ones are not reused.
+_STAGE_FORMAT = "shardline/stage/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPartition:
+    """A partition and the key under which its outputs are reused.
+
+    Attributes:
+        ordinal: its place in the plan.
+        source: source ordinal.
+        partition: where its bytes lie.
+        key: digest of its content and of all that is done to it.
+    """
+
+    ordinal: int
+    source: int
+    partition: Partition
+    key: Digest
+
+
+@dataclass(frozen=True, slots=True)
+class BuildPlan:
+    """What a build will do.
+
+    Attributes:
+        spec: the dataset's spec.
+        tokenizer: its identity.
+        transforms: those of cleaning.
+        partitions: in the order of the sources and their files.
+        parent: the newest version, or None.
+        inputs: digest of the spec and of all build keys.
+        order: parameters of the running order.
+    """
+
+    spec: DatasetSpec
+    tokenizer: TokenizerIdentity
+    transforms: tuple[Transform, ...]
+    partitions: tuple[PlannedPartition, ...]
+    parent: Version | None
+    inputs: Digest
+    order: OrderParameters
+
+    @property
+    def packing(self) -> Digest:
+        """Digest of all that gives a document its tokens, its sample and its place."""
+        return packing_digest(
+            self.tokenizer.to_json(),
+            self.spec.seed,
+            self.spec.shards.sample_tokens,
+            self.order.to_json(),
+        )
+
+    @property
+    def nothing_new(self) -> bool:
+        """Whether the newest version was built from the very same inputs."""
+        return self.parent is not None and self.parent.inputs == self.inputs
+
+
+def plan_build(workspace: Workspace, dataset: str) -> BuildPlan:
+    """Reads the spec and every source's bytes, and finds the parent version.
+
+    Raises:
+        NotFound: there is no such spec.
+        ConfigError: the spec, a source or the tokenizer file is wrong.
+    """
+    spec = load_spec(spec_path(workspace, dataset))
+    tokenizer = Tokenizer.load(
+        workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document
+    ).identity
+    transforms = clean_transforms(spec.clean)
+    act = _act(spec, tokenizer, transforms)
+    partitions = _partitions(workspace, spec, act)
+    parent = latest_version(workspace.ledger.entries(predicates={"version"}), dataset)
+    keys = sorted(f"{item.partition.source}/{item.key}" for item in partitions)
+    inputs = digest_of(canonical_json({"spec": spec.digest(), "act": act, "partitions": keys}))
+    order = _order(spec, tokenizer)
+    return BuildPlan(spec, tokenizer, transforms, partitions, parent, inputs, order)
+
+
+def _order(spec: DatasetSpec, tokenizer: TokenizerIdentity) -> OrderParameters:
+    token_bytes = np.dtype(tokenizer.dtype).itemsize
+    return OrderParameters(
+        group_shards=spec.shards.group_shards,
+        block_samples=rows_per_group(spec.shards.sample_tokens, token_bytes),
+        window_samples=spec.shards.window_samples,
+    )
+
+
+def _act(
+    spec: DatasetSpec, tokenizer: TokenizerIdentity, transforms: tuple[Transform, ...]
+) -> Digest:
+    return digest_of(
+        canonical_json(
+            {
+                "format": _STAGE_FORMAT,
+                "seed": spec.seed,
+                "transforms": [transform.digest() for transform in transforms],
+                "tokenizer": tokenizer.to_json(),
+            }
+        )
+    )
+
+
+def _partitions(
+    workspace: Workspace, spec: DatasetSpec, act: Digest
+) -> tuple[PlannedPartition, ...]:
+    planned: list[PlannedPartition] = []
+    for ordinal, source in enumerate(spec.sources):
+        for partition in plan_source(source, workspace.root):
+            reading = {
+                "content": partition.content,
+                "source": source.name,
+                "format": partition.format,
+                "compression": partition.compression,
+                "text": source.text,
+                "id": source.id,
+                "act": act,
+            }
+            key = digest_of(canonical_json(reading))
+            planned.append(PlannedPartition(len(planned), ordinal, partition, key))
+    return tuple(planned)

@@ -1,0 +1,74 @@
+"""What each worker process opens once and keeps: workspace, spec, tokenizer, lease."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from lineage.digest import Digest
+from lineage.errors import Conflict
+from lineage.keys.gate import KeyLease
+from lineage.workspace import Workspace
+from pipelines.spec import DatasetSpec, load_spec
+from pipelines.tokens.tokenizer import Tokenizer
+from storage_tiers.stage import StageStore
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Which build a worker works for: ids and paths, never keys.
+
+    Attributes:
+        workspace: its folder.
+        dataset: name.
+        spec: digest of the spec that the build started with.
+        build_id: 32 hex digits; the worker asks the gate by it.
+    """
+
+    workspace: str
+    dataset: str
+    spec: Digest
+    build_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What a worker has at hand for one build."""
+
+    workspace: Workspace
+    spec: DatasetSpec
+    tokenizer: Tokenizer
+    stage: StageStore
+    lease: KeyLease
+
+
+@lru_cache(maxsize=1)
+def bench(assignment: Assignment) -> Bench:
+    """Opens everything a worker needs; keys come from the gate, by build id.
+
+    Raises:
+        AccessDenied: the build was given no keys, or its lease is over.
+        Conflict: the spec was edited while the build ran.
+    """
+    workspace = Workspace(Path(assignment.workspace))
+    spec = load_spec(spec_path(workspace, assignment.dataset))
+    if spec.digest() != assignment.spec:
+        raise Conflict(f"the spec of {assignment.dataset} changed meanwhile", "build again")
+    lease = workspace.gate.rejoin(assignment.build_id, assignment.dataset)
+    tokenizer = Tokenizer.load(
+        workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document
+    )
+    return Bench(workspace, spec, tokenizer, stage_store(workspace, spec.name), lease)
+
+
+def stage_store(workspace: Workspace, dataset: str) -> StageStore:
+    """The stage store of one dataset."""
+    return StageStore(
+        workspace.stage / dataset, workspace.id_bytes, workspace.stage_key, workspace.entropy
+    )
+
+
+def spec_path(workspace: Workspace, dataset: str) -> Path:
+    """Where the spec of a dataset lies."""
+    return workspace.root / "specs" / f"{dataset}.toml"

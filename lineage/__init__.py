@@ -1,0 +1,1 @@
+"""The spine: names, digests, keys, the ledger, the gate and the audit."""

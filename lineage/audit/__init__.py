@@ -1,0 +1,1 @@
+"""Questions about versions, documents and runs, and their proofs."""

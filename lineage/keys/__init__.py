@@ -1,0 +1,1 @@
+"""Keys: wrapping them, sealing bytes with them, and who may have one."""

@@ -1,0 +1,178 @@
+"""The gate: the one way to a data key.
+
+It checks a grant at a ledger position, appends the access entry, and only when that is
+durable unwraps. In a workspace it runs in-process (mode ``self-attested``): whoever
+holds the folder and its wrapping key could go round it, and every answer says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from lineage.digest import Digest
+from lineage.errors import AccessDenied, IntegrityError, NotFound
+from lineage.keys.grants import Grant, standing_grants
+from lineage.keys.keytable import KeyTable, WrappedKey
+from lineage.keys.sealing import Seal
+from lineage.keys.wrapping import WrappingKey
+from lineage.ledger.envelope import Signer
+from lineage.ledger.draft import Draft
+from lineage.ledger.log import Ledger
+from lineage.ledger.statement import Subject
+
+MODE = "self-attested"
+DEFAULT_LEASE = timedelta(hours=12)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRequest:
+    """Who wants keys to what, and why.
+
+    Attributes:
+        signer: the requester.
+        dataset: its name.
+        zone: ``raw``, ``processed`` or ``approved``.
+        purpose: ``build``, ``train``, ``audit`` or ``lookup``.
+        on_behalf: id of the run or build, 32 hex digits, or None.
+        version: digest of the version's content manifest, or None.
+        lease: how long workers of the run or build may ask again.
+    """
+
+    signer: Signer
+    dataset: str
+    zone: str
+    purpose: str
+    on_behalf: str | None = None
+    version: Digest | None = None
+    lease: timedelta = DEFAULT_LEASE
+
+
+class KeyLease:
+    """Keys released by one access entry. It never shows a key.
+
+    Attributes:
+        position: of the access entry in the ledger.
+        expires: the moment after which it gives no more keys.
+    """
+
+    def __init__(
+        self,
+        position: int,
+        expires: datetime,
+        unwrap: Callable[[list[bytes]], dict[bytes, Seal]],
+        now: Callable[[], datetime],
+    ) -> None:
+        self.position = position
+        self.expires = expires
+        self._unwrap = unwrap
+        self._now = now
+
+    def seals(self, object_ids: Iterable[bytes]) -> dict[bytes, Seal]:
+        """The seals of some objects.
+
+        Raises:
+            AccessDenied: the lease is over.
+            NotFound: an object has no key (it may have been destroyed).
+            IntegrityError: a wrapped key was changed, or is of another dataset.
+        """
+        if self._now() >= self.expires:
+            raise AccessDenied(f"the lease of access entry {self.position} is over", "ask again")
+        return self._unwrap(list(object_ids))
+
+    def seal(self, object_id: bytes) -> Seal:
+        """The seal of one object; raises as `seals` does."""
+        return self.seals([object_id])[object_id]
+
+
+class Gate:
+    """Releases data keys of one workspace.
+
+    Args:
+        workspace_id: 16 bytes, bound into every seal.
+        signer: the gate's own key, which signs beside the requester.
+    """
+
+    def __init__(
+        self,
+        workspace_id: bytes,
+        ledger: Ledger,
+        keys: KeyTable,
+        wrapping: WrappingKey,
+        signer: Signer,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._workspace_id = workspace_id
+        self._ledger = ledger
+        self._keys = keys
+        self._wrapping = wrapping
+        self._signer = signer
+        self._now = now
+
+    def release(self, request: AccessRequest) -> KeyLease:
+        """Checks the grant, records the access, then gives a lease.
+
+        Raises:
+            AccessDenied: no standing grant allows it; a refusal entry records that.
+        """
+        grant = self._grant(request)
+        if grant is None:
+            self._ledger.append([self._draft("refusal", request, {"reason": "no-grant"})])
+            raise AccessDenied(
+                f"no grant lets this principal read zone {request.zone} of "
+                f"{request.dataset} for {request.purpose}",
+                "ask an administrator for a grant",
+            )
+        expires = self._now() + request.lease
+        more = {"grant": grant.entry_id, "lease_expires": expires.isoformat(), "mode": MODE}
+        (entry,) = self._ledger.append([self._draft("access", request, more)])
+        return self._lease(entry.position, expires, request.dataset)
+
+    def rejoin(self, on_behalf: str, dataset: str) -> KeyLease:
+        """The lease that a run or build was given already: for its workers.
+
+        Raises:
+            AccessDenied: there is none, or it is over.
+        """
+        for entry in reversed(list(self._ledger.entries(predicates={"access"}))):
+            if entry.body["on_behalf"] == on_behalf and entry.body["dataset"] == dataset:
+                expires = datetime.fromisoformat(entry.body["lease_expires"])
+                if self._now() < expires:
+                    return self._lease(entry.position, expires, dataset)
+        raise AccessDenied(f"{on_behalf} was given no keys to {dataset}, or its lease is over")
+
+    def _grant(self, request: AccessRequest) -> Grant | None:
+        grants = standing_grants(self._ledger.entries(predicates={"grant", "revoke"}))
+        wanted = (request.signer.principal, request.dataset, request.zone, request.purpose)
+        now = self._now()
+        return next((grant for grant in grants if grant.covers(*wanted, now)), None)
+
+    def _draft(self, predicate: str, request: AccessRequest, more: Mapping[str, object]) -> Draft:
+        version = request.version
+        subject = Subject(request.dataset, version or Digest(bytes(32)))
+        body = {
+            "dataset": request.dataset,
+            "version": version,
+            "zone": request.zone,
+            "purpose": request.purpose,
+            "on_behalf": request.on_behalf,
+            **more,
+        }
+        return Draft(predicate, (subject,), body, (request.signer, self._signer))
+
+    def _lease(self, position: int, expires: datetime, dataset: str) -> KeyLease:
+        return KeyLease(position, expires, lambda ids: self._unwrapped(ids, dataset), self._now)
+
+    def _unwrapped(self, object_ids: list[bytes], dataset: str) -> dict[bytes, Seal]:
+        rows = self._keys.of_objects(object_ids)
+        for object_id in object_ids:
+            if object_id not in rows:
+                raise NotFound(f"object {object_id.hex()} has no key: it was destroyed or cut")
+        return {object_id: self._seal(row, dataset) for object_id, row in rows.items()}
+
+    def _seal(self, row: WrappedKey, dataset: str) -> Seal:
+        if row.use.dataset != dataset:
+            raise IntegrityError(f"object {row.use.object_id.hex()} is of another dataset")
+        key = self._wrapping.unwrap(row.wrapped, row.use)
+        return Seal(self._workspace_id, row.use.object_id, key)

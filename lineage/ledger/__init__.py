@@ -1,0 +1,1 @@
+"""The append-only Merkle log of signed statements."""

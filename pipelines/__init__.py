@@ -1,0 +1,1 @@
+"""What is done to data: pure functions on Arrow tables."""

@@ -1,0 +1,1 @@
+"""Cleaning: records become documents, each with the rule that judged it."""

@@ -1,0 +1,1 @@
+"""Resolving documents: occurrences, duplicates, what is new and what is gone."""

@@ -1,0 +1,1 @@
+"""Reading source files: every record is a document or a quarantine row."""

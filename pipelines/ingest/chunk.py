@@ -1,0 +1,185 @@
+"""A chunk: some records of a partition as they were read, and those that were not."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lineage.ids import CONTENT, IdHasher, RecordKey, shuffle_key
+from pipelines.schema import QUARANTINE, RECORDS
+
+CHUNK_BYTES = 16 << 20
+HEAD_BYTES = 64 << 10
+# Ids and offsets cost memory too: a million short lines do not fit a chunk's bytes.
+_MAX_ROWS = 1 << 16
+
+# The reasons why a record is not read. Documented in docs/formats.md.
+REASONS = frozenset(
+    {
+        "blank_line",
+        "invalid_utf8",
+        "invalid_json",
+        "not_an_object",
+        "text_missing",
+        "text_null",
+        "text_not_a_string",
+        "text_too_long",
+        "id_missing",
+        "id_not_a_string",
+        "lone_surrogate",
+        "nul_character",
+        "line_too_long",
+        "truncated_stream",
+        "corrupt_stream",
+        "empty_file",
+        "corrupt_file",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive records of one partition.
+
+    Attributes:
+        records: schema RECORDS, in the order of the partition.
+        quarantine: schema QUARANTINE, likewise.
+    """
+
+    records: pa.Table
+    quarantine: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record lies.
+
+    Attributes:
+        file: ordinal among the partition's files.
+        offset: bytes (Parquet: rows) from the start of the partition's range in it.
+        num_bytes: length as it lies there.
+    """
+
+    file: int
+    offset: int
+    num_bytes: int
+
+
+class ChunkBuilder:
+    """Gathers records and refusals, and gives them out as chunks.
+
+    Args:
+        source: name of the source, part of every id.
+        seed: the spec's seed.
+        chunk_bytes: bytes of text after which a chunk is full.
+    """
+
+    def __init__(self, source: str, seed: int, hasher: IdHasher, chunk_bytes: int) -> None:
+        self._source, self._seed, self._hasher = source, seed, hasher
+        self._chunk_bytes = chunk_bytes
+        self._start()
+
+    @property
+    def full(self) -> bool:
+        """True when the chunk should be taken before more is added."""
+        return self._num_bytes >= self._chunk_bytes or self._num_rows >= _MAX_ROWS
+
+    @property
+    def empty(self) -> bool:
+        """True when nothing was added since the last chunk."""
+        return self._num_rows == 0
+
+    def record(self, text: bytes, record_id: str | None, place: Place) -> None:
+        """Adds a record that was read.
+
+        Args:
+            text: UTF-8, as it lies in the source.
+            record_id: the record's own id, where the spec names a field for it.
+        """
+        content_key = hashlib.sha256(text).digest()
+        own = None if record_id is None else RecordKey.own(record_id)
+        key = own or RecordKey(CONTENT, content_key)
+        self._shuffle_keys.append(shuffle_key(self._seed, self._source, key))
+        self._content_keys.append(content_key)
+        self._document_ids.append(self._hasher.document_id(self._source, key))
+        self._content_ids.append(self._hasher.content_id(text))
+        self._places.append((place.file, place.offset, place.num_bytes))
+        self._texts.append(text)
+        self._count(len(text))
+
+    def refuse(self, reason: str, detail: str, head: bytes, place: Place) -> None:
+        """Adds a record that could not be read.
+
+        Args:
+            reason: one of `REASONS`.
+            detail: what is wrong and where; never the text.
+            head: the raw bytes; the first 64 KiB are kept.
+        """
+        self._refusals.append((place, reason, detail, bytes(head[:HEAD_BYTES])))
+        self._count(min(len(head), HEAD_BYTES))
+
+    def take(self) -> Chunk:
+        """What was added since the last chunk; starts the next one."""
+        chunk = Chunk(self._records(), self._quarantine())
+        self._start()
+        return chunk
+
+    def _start(self) -> None:
+        self._shuffle_keys: list[bytes] = []
+        self._content_keys: list[bytes] = []
+        self._document_ids: list[bytes] = []
+        self._content_ids: list[bytes] = []
+        self._places: list[tuple[int, int, int]] = []
+        self._texts: list[bytes] = []
+        self._refusals: list[tuple[Place, str, str, bytes]] = []
+        self._num_bytes = 0
+        self._num_rows = 0
+
+    def _count(self, num_bytes: int) -> None:
+        self._num_bytes += num_bytes
+        self._num_rows += 1
+
+    def _records(self) -> pa.Table:
+        places = np.array(self._places, dtype=np.int64).reshape(-1, 3)
+        columns = [
+            ids_array(self._shuffle_keys),
+            ids_array(self._content_keys),
+            ids_array(self._document_ids),
+            ids_array(self._content_ids),
+            pa.array(places[:, 0].astype(np.int32)),
+            pa.array(np.ascontiguousarray(places[:, 1])),
+            pa.array(np.ascontiguousarray(places[:, 2])),
+            texts_array(self._texts),
+        ]
+        return pa.Table.from_arrays(columns, schema=RECORDS)
+
+    def _quarantine(self) -> pa.Table:
+        rows = [
+            {
+                "file": place.file,
+                "offset": place.offset,
+                "num_bytes": place.num_bytes,
+                "reason": reason,
+                "detail": detail,
+                "record": head,
+            }
+            for place, reason, detail, head in self._refusals
+        ]
+        return pa.Table.from_pylist(rows, schema=QUARANTINE)
+
+
+def ids_array(ids: list[bytes]) -> pa.FixedSizeBinaryArray:
+    """Ids of 32 bytes as one Arrow array, without a null."""
+    buffer = pa.py_buffer(b"".join(ids))
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(32), len(ids), [None, buffer])
+
+
+def texts_array(texts: list[bytes]) -> pa.LargeStringArray:
+    """UTF-8 texts as one Arrow array, without a null."""
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)), out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(texts))]
+    return pa.LargeStringArray.from_buffers(len(texts), buffers[1], buffers[2])

@@ -1,0 +1,1 @@
+"""Packing tokens into shards of samples."""

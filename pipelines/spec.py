@@ -1,0 +1,274 @@
+"""A dataset's spec: what is read, how it is cleaned, tokenized and cut into shards.
+
+The file is ``specs/NAME.toml``. The digest covers every field with its defaults
+filled in, so that writing a default out changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from lineage.digest import Digest, canonical_json, digest_of
+from lineage.errors import ConfigError, NotFound, Unavailable
+from pipelines.fields import Fields
+from pipelines.licence import canonical_licence
+
+FORMATS = ("jsonl", "parquet", "text")
+# The classes of the European template for summaries of training content.
+SOURCE_CLASSES = (
+    "public_dataset",
+    "licensed",
+    "third_party",
+    "crawled",
+    "user",
+    "synthetic",
+    "other",
+)
+# By the ending of a file name; a .gz or .zst behind it is taken off first.
+FORMAT_OF_ENDING = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".txt": "text",
+    ".text": "text",
+    ".md": "text",
+}
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
+_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\Z")
+_KIB = 1024
+_MAX_SHARD_KIB = 4 * _KIB * _KIB
+_MAX_CHARS = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """One source of documents.
+
+    Attributes:
+        path: a glob, a file or a folder, relative to the workspace's root.
+        format: ``jsonl``, ``parquet`` or ``text``.
+        licence: SPDX expression in canonical spelling.
+        source_class: one of `SOURCE_CLASSES`.
+        collected: ``YYYY-MM``.
+        text: the field that holds the text; unused by ``text`` files.
+        id: the field that holds the record's own id, or None.
+    """
+
+    name: str
+    path: str
+    format: str
+    licence: str
+    source_class: str
+    collected: str
+    text: str = "text"
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CleanSpec:
+    """How documents are cleaned.
+
+    Attributes:
+        normalize: ``NFC`` or ``none``.
+        min_chars: shortest text kept, in code points after normalizing.
+        max_chars: longest text kept, or None for no limit.
+    """
+
+    normalize: str = "NFC"
+    min_chars: int = 1
+    max_chars: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerSpec:
+    """The tokenizer's file, and its end-of-document token as it is written there."""
+
+    file: str
+    end_of_document: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShardSpec:
+    """How tokens are cut into shards.
+
+    Attributes:
+        sample_tokens: tokens in a sample.
+        shard_bytes: bytes that a shard aims at.
+        group_shards: shards that a run keeps open together.
+        window_samples: samples that are shuffled together.
+    """
+
+    sample_tokens: int = 2048
+    shard_bytes: int = 128 << 20
+    group_shards: int = 16
+    window_samples: int = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSpec:
+    """Everything that a build of a dataset depends on, besides the files themselves.
+
+    Attributes:
+        seed: of the global shuffle, 0 to 2**64 - 1.
+        sources: in the order of the file; a source's ordinal is its place here.
+    """
+
+    name: str
+    seed: int
+    sources: tuple[SourceSpec, ...]
+    clean: CleanSpec
+    tokenizer: TokenizerSpec
+    shards: ShardSpec
+
+    def digest(self) -> Digest:
+        """The digest of the canonical JSON of all fields (frozen, docs/formats.md)."""
+        return digest_of(canonical_json(spec_to_json(self)))
+
+
+def spec_to_json(spec: DatasetSpec) -> dict[str, object]:
+    """All fields of a spec as JSON values, under a format version."""
+    return {
+        "format": "shardline/spec/v1",
+        "name": spec.name,
+        "seed": spec.seed,
+        "sources": [_fields_of(source) for source in spec.sources],
+        "clean": _fields_of(spec.clean),
+        "tokenizer": _fields_of(spec.tokenizer),
+        "shards": _fields_of(spec.shards),
+    }
+
+
+def load_spec(path: Path) -> DatasetSpec:
+    """Reads ``NAME.toml``; the dataset's name is the file's.
+
+    Raises:
+        NotFound: there is no such file.
+        ConfigError: not TOML in UTF-8, an unknown key, a wrong type or value.
+        Unavailable: the file cannot be read.
+    """
+    where = path.name
+    known = ("name", "seed", "sources", "clean", "tokenizer", "shards")
+    fields = Fields(_parse(path), where, known)
+    name = fields.text("name", path.stem)
+    if not _NAME.match(name):
+        fields.refuse("name", f"{name!r} is no dataset name", _NAME_HINT)
+    if name != path.stem:
+        fields.refuse("name", f"{name!r} stands in {path.name}", f"call the file {name}.toml")
+    return DatasetSpec(
+        name=name,
+        seed=fields.integer("seed", 0, 2**64 - 1),
+        sources=_sources(fields, where),
+        clean=_clean(fields.value("clean") if "clean" in fields else {}, where),
+        tokenizer=_tokenizer(fields.value("tokenizer"), where),
+        shards=_shards(fields.value("shards") if "shards" in fields else {}, where),
+    )
+
+
+_NAME_HINT = "names are lower-case letters, digits, dots, dashes and underscores, 64 at most"
+
+
+def _fields_of(record: SourceSpec | CleanSpec | TokenizerSpec | ShardSpec) -> dict[str, object]:
+    return {name: getattr(record, name) for name in type(record).__slots__}
+
+
+def _parse(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        raise NotFound(f"there is no spec {path.name}", "write it under specs/") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path.name}: not UTF-8 at byte {error.start}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path.name}: not TOML: {error}") from None
+    except OSError as error:
+        raise Unavailable(f"{path.name}: cannot be read: {error.strerror}") from None
+
+
+def _sources(fields: Fields, where: str) -> tuple[SourceSpec, ...]:
+    tables = fields.value("sources")
+    if not isinstance(tables, list) or not tables:
+        fields.refuse("sources", "at least one table [[sources]] is needed")
+    sources = tuple(_source(table, f"{where}, source {i}") for i, table in enumerate(tables, 1))
+    seen: set[str] = set()
+    for source in sources:
+        if source.name in seen:
+            fields.refuse("sources", f"the name {source.name!r} stands twice")
+        seen.add(source.name)
+    return sources
+
+
+def _source(table: object, where: str) -> SourceSpec:
+    fields = Fields(table, where, SourceSpec.__slots__)
+    name = fields.text("name")
+    if not _NAME.match(name):
+        fields.refuse("name", f"{name!r} is no source name", _NAME_HINT)
+    path = fields.text("path")
+    format_ = fields.choice("format", FORMATS) if "format" in fields else _guess(fields, path)
+    if format_ == "text" and ("id" in fields or "text" in fields):
+        fields.refuse("format", "a text file has no fields", "leave `text` and `id` out")
+    collected = fields.text("collected")
+    if not _MONTH.match(collected):
+        fields.refuse("collected", f"{collected!r} is no month", "write it as YYYY-MM")
+    return SourceSpec(
+        name=name,
+        path=path,
+        format=format_,
+        licence=_licence(fields),
+        source_class=fields.choice("source_class", SOURCE_CLASSES),
+        collected=collected,
+        text=fields.text("text", "text"),
+        id=fields.text("id") if "id" in fields else None,
+    )
+
+
+def _guess(fields: Fields, path: str) -> str:
+    bare = path.lower().removesuffix(".gz").removesuffix(".zst")
+    guesses = [guess for ending, guess in FORMAT_OF_ENDING.items() if bare.endswith(ending)]
+    if not guesses:
+        hint = f"add format = one of {', '.join(FORMATS)}"
+        fields.refuse("path", f"{path!r} tells no format", hint)
+    return guesses[0]
+
+
+def _licence(fields: Fields) -> str:
+    try:
+        return canonical_licence(fields.text("licence"))
+    except ConfigError as error:
+        fields.refuse("licence", error.message, error.hint)
+
+
+def _clean(table: object, where: str) -> CleanSpec:
+    fields = Fields(table, f"{where}, [clean]", CleanSpec.__slots__)
+    low = fields.integer("min_chars", 0, _MAX_CHARS, 1)
+    return CleanSpec(
+        normalize=fields.choice("normalize", ("NFC", "none"), "NFC"),
+        min_chars=low,
+        max_chars=fields.integer("max_chars", low, _MAX_CHARS) if "max_chars" in fields else None,
+    )
+
+
+def _tokenizer(table: object, where: str) -> TokenizerSpec:
+    fields = Fields(table, f"{where}, [tokenizer]", TokenizerSpec.__slots__)
+    return TokenizerSpec(fields.text("file"), fields.text("end_of_document"))
+
+
+def _shards(table: object, where: str) -> ShardSpec:
+    known = ("sample_tokens", "shard_mib", "shard_kib", "group_shards", "window_samples")
+    fields = Fields(table, f"{where}, [shards]", known)
+    if "shard_kib" in fields and "shard_mib" in fields:
+        fields.refuse("shard_kib", "shard_mib stands beside it", "keep one of the two")
+    if "shard_kib" in fields:
+        shard_kib = fields.integer("shard_kib", 1, _MAX_SHARD_KIB)
+    else:
+        shard_kib = fields.integer("shard_mib", 1, _MAX_SHARD_KIB // _KIB, 128) * _KIB
+    return ShardSpec(
+        sample_tokens=fields.integer("sample_tokens", 2, 1 << 20, 2048),
+        shard_bytes=shard_kib * _KIB,
+        group_shards=fields.integer("group_shards", 1, 1 << 16, 16),
+        window_samples=fields.integer("window_samples", 1, 1 << 24, 4096),
+    )

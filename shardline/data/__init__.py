@@ -1,0 +1,1 @@
+"""The sample that ships with Shardline, and how its tokenizer was trained."""

@@ -1,0 +1,1 @@
+"""The training feed: samples in the order of a run."""

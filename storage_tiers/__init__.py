@@ -1,0 +1,1 @@
+"""Where bytes rest: stores, hot and cold tiers, DVC."""

@@ -1,0 +1,381 @@
+"""DVC: versions of sealed segments, and their bytes on hot and cold. Its only importer.
+
+DVC moves bytes and is no proof of them: it trusts read-only files, believes its lists
+and counts, and syncs nothing. So its word is never taken here; `storage_tiers.tiers`
+verifies by SHA-256. Its ``gc`` is never called: it deletes what other versions need.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from dvc.config import Config
+from dvc.config import ConfigError as DvcConfigError
+from dvc.exceptions import DvcException, FileTransferError, NotDvcRepoError
+from dvc.lock import LockError
+from dvc.repo import Repo, lock_repo
+from dvc.ui import ui
+from dvc.utils.serialize import dumps_yaml, load_yaml
+from dvc_data.hashfile.hash_info import HashInfo
+from dvc_data.hashfile.meta import Meta
+from dvc_data.hashfile.tree import Tree
+from dvc_objects.errors import ObjectDBError, ObjectFormatError
+from scmrepo.exceptions import SCMError
+
+from lineage.durable import disk_error, sync_file, sync_folder
+from lineage.durable import replace_file
+from lineage.errors import ConfigError, IntegrityError, NotFound, Unavailable
+from storage_tiers.files import disk_border, require_file
+from storage_tiers.local import LocalStore
+from lineage.manifests.storage import StoredObject
+from storage_tiers.stored import measure, oid_name
+
+MAX_FILES = 5_000
+_SITE = Path(".shardline/dvc-site")
+_IGNORED_BY_GIT = "/config.local\n/tmp\n/cache\n"
+# DVC walks the workspace for its files; ledger, stage store and tiers are not its matter.
+_IGNORED_BY_DVC = "/.shardline\n"
+
+# Its command line alone would call home; this keeps even a started `dvc` from it.
+os.environ.setdefault("DVC_NO_ANALYTICS", "1")
+# It reports on the screen what we say in our own words; its loggers also turn its
+# progress bars on and off. Not by the call: calls of several threads overlap.
+for _name in ("dvc", "dvc_data", "dvc_objects"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
+ui.error_console.quiet = True
+
+
+class DvcWriter:
+    """The one writer of a workspace's DVC repository.
+
+    Calls from any threads and processes wait for each other; each opens the repository
+    anew. A segment is one folder and one ``.dvc`` file beside it, to be committed to Git
+    together with the ``.gitignore`` that DVC writes there.
+
+    Args:
+        root: the workspace, absolute, a Git repository of its own.
+        hot: the folder of DVC's cache, absolute.
+        cold: the folder of DVC's remote, absolute.
+    """
+
+    def __init__(self, root: Path, hot: Path, cold: Path) -> None:
+        for path in (root, hot, cold):
+            if not path.is_absolute():
+                raise ConfigError(f"{path} is not an absolute path")
+        self.root = root
+        self.hot = hot
+        self.cold = cold
+
+    def create(self) -> None:
+        """Makes the DVC repository and both tiers' folders; safe to repeat.
+
+        ``.dvc/config`` names the cold tier and is committed, so that ``dvc pull`` works
+        in a clone; ``.dvc/config.local`` names the hot tier and stays here. In a clone
+        of a workspace this writes the second and leaves the first as it is.
+
+        Raises:
+            NotFound: `root` is not the top of a Git repository.
+            ConfigError: the repository names another cold tier.
+            Unavailable: a folder cannot be made or written.
+        """
+        if not (self.root / ".git").exists():
+            raise NotFound(f"{self.root} is not a Git repository", "make one there first")
+        folder = self.root / ".dvc"
+        with self._border("make the DVC repository"):
+            for path in (self.hot, self.cold, folder, self.root / _SITE):
+                path.mkdir(parents=True, exist_ok=True)
+            _write_once(folder / ".gitignore", _IGNORED_BY_GIT)
+            _write_once(self.root / ".dvcignore", _IGNORED_BY_DVC)
+            if not (folder / "config").exists():
+                self._write_config(folder)
+            self._write_local_config(folder)
+        self._require_created()
+
+    def add(self, folder: Path) -> Path:
+        """Takes a folder of sealed files into DVC; afterwards its bytes lie on hot alone.
+
+        A folder added before is replaced by what is there now; the objects of its
+        earlier states stay. All objects and the ``.dvc`` file are synced on return.
+
+        Args:
+            folder: below `root`, 1 to 5,000 regular files at any depth.
+
+        Returns:
+            Path of the ``.dvc`` file beside the folder.
+
+        Raises:
+            ConfigError: outside, empty, too many files, a link, or a path DVC ignores.
+            NotFound: no such folder, or no DVC repository.
+            Unavailable: hot or the workspace is full, read-only or away; the folder
+                is still there, and adding again finishes it.
+        """
+        expected = self._regular_files(folder)
+        dvc_file = folder.with_name(folder.name + ".dvc")
+        with self._repo(f"add {folder.name} to DVC") as repo, lock_repo(repo):
+            # Under the repository's lock nobody else is at work, so what this file
+            # holds was left by a killed writer, and it would block us for ever.
+            (self.root / ".dvc/tmp/rwlock").unlink(missing_ok=True)
+            repo.add([str(folder)])
+        # Crash up to here: the folder is whole; adding it again finds what is on hot.
+        objects = self.objects(dvc_file)
+        if objects.keys() != expected:
+            raise ConfigError(
+                f"{folder}: DVC leaves out some of its files", "see .dvcignore for their names"
+            )
+        self._sync(self.hot, [*objects.values(), _list_md5(dvc_file)])
+        with disk_border(dvc_file.parent):
+            for path in (dvc_file, dvc_file.with_name(".gitignore")):
+                sync_file(path)
+            sync_folder(dvc_file.parent)
+            # Crash from here on: hot and the .dvc file are whole; what is left of the
+            # folder is ignored by Git and may be removed.
+            shutil.rmtree(folder)
+        return dvc_file
+
+    def track(self, folder: Path, objects: Sequence[StoredObject]) -> Path:
+        """Names objects that lie on a tier already as the files of a folder.
+
+        Nothing is copied, hashed or checked out: of a segment of which one shard was
+        rewritten, only the list is new. Each object's file is called by the last part of
+        its name.
+
+        Args:
+            folder: below `root`; it need not exist.
+            objects: 1 to 5,000.
+
+        Returns:
+            Path of the ``.dvc`` file beside the folder.
+
+        Raises:
+            ConfigError: outside the workspace, no object, or too many.
+            Unavailable: hot or the workspace is full, read-only or away.
+        """
+        if not 1 <= len(objects) <= MAX_FILES or not folder.is_relative_to(self.root):
+            raise ConfigError(f"{folder.name}: {len(objects)} objects cannot be one folder of DVC")
+        tree = Tree.from_list([])
+        for stored in objects:
+            tree.add((PurePosixPath(stored.name).name,), Meta(), HashInfo("md5", stored.md5))
+        tree.digest()
+        with tempfile.TemporaryDirectory(dir=self.root / _SITE) as scratch:
+            listed = Path(scratch) / "list"
+            listed.write_bytes(tree.as_bytes())
+            LocalStore(self.hot).put(oid_name(str(tree.oid)), listed)
+        dvc_file = folder.with_name(folder.name + ".dvc")
+        size = sum(stored.size_bytes for stored in objects)
+        out = {"md5": tree.oid, "size": size, "nfiles": len(objects), "hash": "md5"}
+        text = dumps_yaml({"outs": [{**out, "path": folder.name}]})
+        ignore = folder.with_name(".gitignore")
+        lines = ignore.read_text().splitlines() if ignore.exists() else []
+        # Crash before the .dvc file: the list lies on hot and nobody names it.
+        replace_file(ignore, _lines({*lines, f"/{folder.name}"}))
+        replace_file(dvc_file, text.encode())
+        return dvc_file
+
+    def push(self, dvc_file: Path) -> None:
+        """Copies a segment's objects to cold, each present and synced on return.
+
+        Their bytes are not verified: the caller MUST verify each on cold by its
+        SHA-256 (`Tiers.verify`) before it counts on them.
+
+        Raises:
+            NotFound: no such ``.dvc`` file, or an object of it is on neither tier.
+            Unavailable: cold is full, read-only or away; pushing again goes on there.
+        """
+        md5s = [*self.objects(dvc_file).values(), _list_md5(dvc_file)]
+        self._require_folder(self.cold)
+        with self._repo(f"push {dvc_file.name} to the cold tier {self.cold}") as repo:
+            repo.push(targets=[str(dvc_file)], remote="cold")
+        # DVC takes a list on cold for all that it lists, and says nothing of the rest.
+        hot, cold = LocalStore(self.hot), LocalStore(self.cold)
+        for md5 in md5s:
+            if not cold.exists(oid_name(md5)):
+                cold.put(oid_name(md5), hot.path(oid_name(md5)))
+        self._sync(self.cold, md5s)
+
+    def fetch(self, dvc_file: Path) -> None:
+        """Copies from cold what hot lacks of a segment, its list included.
+
+        What arrives is compared with its MD5, since DVC trusts a tampered cold for good;
+        the caller MUST still verify by SHA-256 (`Tiers.verify`).
+
+        Raises:
+            NotFound: no such ``.dvc`` file, or an object of it is on neither tier.
+            IntegrityError: an object on cold has other bytes; it does not stay on hot.
+            Unavailable: cold is away, or hot is full.
+        """
+        self._require_folder(self.cold)
+        hot = LocalStore(self.hot)
+        before = set(hot.names("files/md5/"))
+        with self._repo(f"fetch {dvc_file.name} from the cold tier {self.cold}") as repo:
+            repo.fetch(targets=[str(dvc_file)], remote="cold")
+        self._check_arrived(_list_md5(dvc_file), hot, before)
+        for md5 in self.objects(dvc_file).values():
+            self._check_arrived(md5, hot, before)
+        self._sync(self.hot, [*self.objects(dvc_file).values(), _list_md5(dvc_file)])
+
+    def objects(self, dvc_file: Path) -> dict[str, str]:
+        """The files of a segment: path in the folder, with forward slashes, to MD5.
+
+        Raises:
+            NotFound: no such ``.dvc`` file, or its list is on neither tier.
+            IntegrityError: the list is not the one that the file names.
+        """
+        name = oid_name(_list_md5(dvc_file))
+        stores = (LocalStore(self.hot), LocalStore(self.cold))
+        store = next((store for store in stores if store.exists(name)), None)
+        if store is None:
+            raise NotFound(
+                f"{dvc_file.name}: its list {name} is on no tier", "restore it from a backup"
+            )
+        with store.open(name) as file:
+            data = file.read()
+        if hashlib.md5(data, usedforsecurity=False).hexdigest() + ".dir" != _list_md5(dvc_file):
+            raise IntegrityError(f"{dvc_file.name}: its list {name} has other bytes")
+        try:
+            return {str(row["relpath"]): str(row["md5"]) for row in json.loads(data)}
+        except (ValueError, TypeError, KeyError):
+            raise IntegrityError(f"{dvc_file.name}: its list {name} is unreadable") from None
+
+    @contextmanager
+    def _repo(self, doing: str) -> Iterator[Any]:
+        self._require_created()
+        self._require_folder(self.hot)
+        # Given here, and not read from the local config, so that a moved workspace works.
+        config = {
+            "core": {"site_cache_dir": str(self.root / _SITE), "check_update": False},
+            "cache": {"dir": str(self.hot)},
+        }
+        with self._border(doing):
+            repo = Repo(str(self.root), config=config, _wait_for_lock=True)
+            try:
+                yield repo
+            finally:
+                repo.close()
+
+    @contextmanager
+    def _border(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except LockError:
+            raise Unavailable(f"cannot {doing}: the repository is locked") from None
+        except DvcConfigError as error:
+            raise ConfigError(f"cannot {doing}: {error}", "mend .dvc/config") from error
+        except NotDvcRepoError:
+            raise NotFound(f"{self.root} has no DVC repository", "run shardline init") from None
+        except FileTransferError as error:
+            raise Unavailable(
+                f"cannot {doing}: {error.amount} objects did not arrive",
+                f"see that {self.hot} and {self.cold} have room, are writable and complete",
+            ) from error
+        except ObjectFormatError as error:
+            raise IntegrityError(f"cannot {doing}: an object has other bytes") from error
+        except (DvcException, ObjectDBError, SCMError) as error:
+            reason = str(error).partition("\n")[0][:300]
+            raise ConfigError(f"cannot {doing}: {reason}") from error
+        except OSError as error:
+            raise disk_error(error, Path(error.filename or self.root)) from error
+
+    def _write_config(self, folder: Path) -> None:
+        with Config.init(str(folder)).edit("repo") as config:
+            config["core"] = {
+                "analytics": False,
+                "check_update": False,
+                "autostage": False,
+                "remote": "cold",
+            }
+            config["remote"] = {"cold": {"url": str(self.cold)}}
+
+    def _write_local_config(self, folder: Path) -> None:
+        with Config(str(folder)).edit("local") as config:
+            config["core"] = {"site_cache_dir": str(self.root / _SITE)}
+            # Hard links: adding a folder copies no byte when it lies on hot's disk.
+            config["cache"] = {"dir": str(self.hot), "type": "hardlink,copy"}
+
+    def _require_created(self) -> None:
+        folder = self.root / ".dvc"
+        if not (folder / "config").is_file():
+            raise NotFound(f"{self.root} has no DVC repository", "run shardline init")
+        with self._border("read .dvc/config"):
+            remote = Config(str(folder))["remote"].get("cold", {}).get("url")
+        if remote is None or Path(remote) != self.cold:
+            raise ConfigError(
+                f"the cold tier is {self.cold}, but .dvc/config names another",
+                "set the url of the remote 'cold' there, or the cold tier in shardline.toml",
+            )
+
+    def _require_folder(self, folder: Path) -> None:
+        with disk_border(folder):
+            folder.stat()
+
+    def _regular_files(self, folder: Path) -> set[str]:
+        if not folder.is_dir() or folder.is_symlink():
+            raise NotFound(f"{folder}: no such folder")
+        if folder == self.root or not folder.is_relative_to(self.root):
+            raise ConfigError(f"{folder} is outside the workspace {self.root}")
+        found: set[str] = set()
+        for parent, folders, files in os.walk(folder):
+            paths = [Path(parent) / name for name in (*files, *folders)]
+            if any(path.is_symlink() for path in paths):
+                raise ConfigError(f"{folder}: holds a symbolic link", "put the file itself there")
+            found |= {(Path(parent) / name).relative_to(folder).as_posix() for name in files}
+            if len(found) > MAX_FILES:
+                raise ConfigError(
+                    f"{folder}: more than {MAX_FILES} files", "make larger shards or more segments"
+                )
+        if not found:
+            raise ConfigError(f"{folder}: holds no file")
+        return found
+
+    def _check_arrived(self, md5: str, hot: LocalStore, before: set[str]) -> None:
+        name = oid_name(md5)
+        if not hot.exists(name):
+            raise NotFound(f"object {name} is on no tier", "restore the cold tier from its backup")
+        if name in before or measure(hot.path(name)).md5 == md5.removesuffix(".dir"):
+            return
+        # Crash before the delete: the wrong bytes are on hot, where `Tiers.verify`,
+        # which the caller owes, finds them.
+        hot.delete(name)
+        raise IntegrityError(
+            f"object {name} on the cold tier has other bytes", "restore it from a good copy"
+        )
+
+    def _sync(self, tier: Path, md5s: list[str]) -> None:
+        """Waits for bytes and names that DVC wrote, which syncs nothing itself."""
+        paths = [tier / oid_name(md5) for md5 in md5s]
+        with disk_border(tier):
+            for path in paths:
+                sync_file(path)
+            for folder in sorted({path.parent for path in paths}):
+                sync_folder(folder)
+            for folder in (tier / "files/md5", tier / "files", tier):
+                sync_folder(folder)
+
+
+def _lines(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in sorted(lines)).encode()
+
+
+def _list_md5(dvc_file: Path) -> str:
+    """The address of the list of a segment's files, from its ``.dvc`` file."""
+    require_file(dvc_file)
+    try:
+        md5 = str(load_yaml(str(dvc_file))["outs"][0]["md5"])
+    except (DvcException, TypeError, KeyError, IndexError):
+        raise IntegrityError(f"{dvc_file.name}: not a file of DVC that names a folder") from None
+    if not md5.endswith(".dir"):
+        raise IntegrityError(f"{dvc_file.name}: names a single file, not a folder")
+    return md5
+
+
+def _write_once(path: Path, text: str) -> None:
+    if not path.exists():
+        path.write_text(text, encoding="utf-8")

@@ -1,0 +1,358 @@
+"""Resolving, against twenty lines of plain Python and in small stories."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lineage.errors import IntegrityError
+from lineage.ids import IdHasher, RecordKey, shuffle_key
+from pipelines.books import Count
+from pipelines.decisions import DECISIONS, dropped_by_rule, removed_by_rule
+from pipelines.dedup.columns import INPUT, PUBLISHED
+from pipelines.dedup.resolve import NEW, REMOVALS, Resolution, resolve
+
+HASHER = IdHasher(b"a" * 32)
+quick = settings(deadline=None, max_examples=50)
+OTHER_HASHER = IdHasher(b"b" * 32)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One record of a made-up input: cleaning lowers the case and drops the empty text."""
+
+    partition: int
+    row: int
+    source: int
+    record: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Alive:
+    """One document of a made-up parent version."""
+
+    source: int
+    record: str
+    text: str
+    cleaned: str
+
+
+def line(row: Row, hasher: IdHasher = HASHER) -> dict[str, Any]:
+    raw, cleaned = row.text.encode(), row.text.lower().encode()
+    record, source = RecordKey.own(row.record), f"s{row.source}"
+    return {
+        "partition": row.partition,
+        "row": row.row,
+        "source": row.source,
+        "shuffle_key": shuffle_key(1, source, record),
+        "content_key": hashlib.sha256(raw).digest(),
+        "document_id": hasher.document_id(source, record),
+        "raw_content_id": hasher.content_id(raw),
+        "content_id": hasher.content_id(cleaned),
+        "num_bytes": len(raw) + 10,
+        "edits": "" if raw == cleaned else "lower",
+        "rule": None if raw else "min_chars",
+        "value": None if raw else 0,
+        "threshold": None if raw else 1,
+        "num_tokens": len(raw) + 1 if raw else None,
+    }
+
+
+def place(number: int, alive: Alive, hasher: IdHasher = HASHER) -> dict[str, Any]:
+    return {
+        "document_id": hasher.document_id(f"s{alive.source}", RecordKey.own(alive.record)),
+        "raw_content_id": hasher.content_id(alive.text.encode()),
+        "content_id": hasher.content_id(alive.cleaned.encode()),
+        "segment": 0,
+        "shard": number // 3,
+        "span": number % 3,
+    }
+
+
+def solve(
+    rows: list[Row], alive: list[Alive], fresh: set[int], hasher: IdHasher = HASHER
+) -> Resolution:
+    documents = pa.Table.from_pylist([line(row, hasher) for row in rows], INPUT)
+    places = [place(number, item, hasher) for number, item in enumerate(alive)]
+    return resolve(documents, pa.Table.from_pylist(places, PUBLISHED), fresh)
+
+
+def brute_force(
+    lines: list[dict[str, Any]], places: list[dict[str, Any]], fresh: set[int]
+) -> tuple[list[tuple[int, int]], dict[bytes, str], list[tuple[Any, ...]]]:
+    """Survivors not published; rules of the removed; decisions as tuples."""
+    published = {item["document_id"]: item for item in places}
+
+    def same(item: dict[str, Any], *names: str) -> bool:
+        old = published.get(item["document_id"])
+        return old is not None and all(item[name] == old[name] for name in names)
+
+    lines = sorted(lines, key=lambda item: (item["partition"], item["row"]))
+    fate = {id(item): ("dropped", item["rule"], None) for item in lines if item["rule"]}
+    by_document, by_content = defaultdict(list), defaultdict(list)
+    for item in lines:
+        if not item["rule"]:
+            by_document[item["document_id"]].append(item)
+    for group in by_document.values():
+        best = min(group, key=lambda i: (not same(i, "raw_content_id"), i["content_key"]))
+        by_content[best["content_id"]].append(best)
+        for item in group:
+            if item["content_key"] != best["content_key"]:
+                fate[id(item)] = ("quarantined", "record_id_reused", None)
+            elif item is not best:
+                fate[id(item)] = ("dropped", "exact_duplicate", best["document_id"])
+    ids = ("raw_content_id", "content_id")
+    for group in by_content.values():
+        best = min(group, key=lambda i: (not same(i, *ids), i["shuffle_key"]))
+        for item in group:
+            fate[id(item)] = ("dropped", "exact_duplicate", best["document_id"])
+        fate[id(best)] = ("kept", None, None)
+    kept = [item for item in lines if fate[id(item)][0] == "kept"]
+    new = sorted((i for i in kept if not same(i, *ids)), key=lambda i: i["shuffle_key"])
+    stay = {item["document_id"] for item in kept if same(item, *ids)}
+    removed, changed_outcome, survivor_of = {}, set(), {}
+    for document_id, old in published.items():
+        rows = [item for item in lines if item["document_id"] == document_id]
+        texts = [item for item in rows if item["raw_content_id"] == old["raw_content_id"]]
+        if document_id in stay:
+            continue
+        removed[document_id] = "changed" if rows else "removed"
+        if texts and fate[id(texts[0])][0] != "kept":
+            removed[document_id] = fate[id(texts[0])][1]
+            survivor_of[document_id] = fate[id(texts[0])][2]
+        if texts and texts[0]["content_id"] == old["content_id"]:
+            changed_outcome.add(id(texts[0]))
+    decided = [
+        (item["document_id"], fate[id(item)][0], item["partition"], item["row"], *fate[id(item)][1:])
+        for item in lines
+        if item["partition"] in fresh or id(item) in {*map(id, new), *changed_outcome}
+    ]
+    decided += [(i, "removed", None, None, removed[i], survivor_of.get(i)) for i in removed]
+    decided.sort(key=lambda item: (*item[:2], *(-1 if x is None else x for x in item[2:4])))
+    return [(item["partition"], item["row"]) for item in new], removed, decided
+
+
+texts = st.sampled_from(["", "a", "A", "b", "B", "c"])
+records = st.sampled_from(["1", "2", "3", "4"])
+sources = st.integers(0, 1)
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> tuple[list[Row], list[Alive], set[int]]:
+    places = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), unique=True))
+    rows = [Row(*at, draw(sources), draw(records), draw(texts)) for at in places]
+    names = draw(st.lists(st.tuples(sources, records), unique=True, max_size=8))
+    cleaned = st.sampled_from(["a", "b", "c", "A"])
+    alive = [Alive(*name, draw(texts), draw(cleaned)) for name in names]
+    return rows, alive, draw(st.sets(st.integers(0, 3)))
+
+
+def columns(table: pa.Table, *names: str) -> list[tuple[Any, ...]]:
+    return list(zip(*(table[name].to_pylist() for name in names), strict=True))
+
+
+@quick
+@given(inputs())
+def test_it_agrees_with_plain_python(case: tuple[list[Row], list[Alive], set[int]]) -> None:
+    rows, alive, fresh = case
+    found = solve(rows, alive, fresh)
+    lines = [line(row) for row in rows]
+    places = [place(number, item) for number, item in enumerate(alive)]
+    new, removed, decided = brute_force(lines, places, fresh)
+    assert columns(found.new, "partition", "row") == new
+    assert dict(columns(found.removed, "document_id", "rule")) == removed
+    names = ("document_id", "verdict", "partition", "row", "rule", "survivor_id")
+    assert columns(found.decisions, *names) == decided
+    found.books.balance()
+
+
+@quick
+@given(inputs(), st.randoms(use_true_random=False))
+def test_no_order_of_rows_changes_the_answer(
+    case: tuple[list[Row], list[Alive], set[int]], chance: Any
+) -> None:
+    rows, alive, fresh = case
+    expected = solve(rows, alive, fresh)
+    shuffled = list(rows)
+    chance.shuffle(shuffled)
+    again = solve(shuffled, alive, fresh)
+    assert again == expected
+
+
+@quick
+@given(inputs(), st.permutations(range(4)))
+def test_partitions_in_another_order_give_the_same_documents(
+    case: tuple[list[Row], list[Alive], set[int]], order: list[int]
+) -> None:
+    rows, alive, _ = case
+    moved = [replace(row, partition=order[row.partition]) for row in rows]
+    here, there = solve(rows, alive, {0, 1, 2, 3}), solve(moved, alive, {0, 1, 2, 3})
+    ids = ["shuffle_key", "document_id", "raw_content_id", "content_id", "num_tokens"]
+    assert here.new.select(ids) == there.new.select(ids)
+    assert here.removed == there.removed
+    assert here.books == there.books
+    assert count_words(here) == count_words(there)
+
+
+def count_words(found: Resolution) -> list[tuple[Any, ...]]:
+    return sorted(columns(found.decisions, "document_id", "verdict", "rule"), key=str)
+
+
+@quick
+@given(inputs())
+def test_workspaces_with_other_id_keys_agree_on_the_order(
+    case: tuple[list[Row], list[Alive], set[int]],
+) -> None:
+    rows, alive, fresh = case
+    here, there = solve(rows, alive, fresh), solve(rows, alive, fresh, OTHER_HASHER)
+    assert here.new["shuffle_key"] == there.new["shuffle_key"]
+    assert here.books == there.books
+
+
+@quick
+@given(inputs())
+def test_what_was_just_published_has_nothing_new(
+    case: tuple[list[Row], list[Alive], set[int]],
+) -> None:
+    rows = case[0]
+    first = solve(rows, [], {0, 1, 2, 3})
+    width = ("document_id", "raw_content_id", "content_id")
+    places = [
+        dict(zip(width, ids, strict=True), segment=0, shard=0, span=span)
+        for span, ids in enumerate(columns(first.new, *width))
+    ]
+    documents = pa.Table.from_pylist([line(row) for row in rows], INPUT)
+    second = resolve(documents, pa.Table.from_pylist(places, PUBLISHED), set())
+    assert (second.new.num_rows, second.removed.num_rows, second.decisions.num_rows) == (0, 0, 0)
+    assert second.books == first.books
+
+
+def test_a_first_build_decides_on_every_document() -> None:
+    rows = [Row(0, 0, 0, "1", "a"), Row(0, 1, 0, "2", ""), Row(1, 0, 0, "3", "A")]
+    found = solve(rows, [], {0, 1})
+    assert found.decisions.num_rows == 3
+    assert found.new.num_rows == 1
+    assert dropped_by_rule(found.decisions) == {"exact_duplicate": 1, "min_chars": 1}
+    names = ("verdict", "stage", "value", "threshold", "num_tokens")
+    short = ("dropped", "clean", 0, 1, None)
+    assert short in columns(found.decisions, *names)
+    assert ("kept", "publish", None, None, 2) in columns(found.decisions, *names)
+
+
+def test_the_same_record_twice_is_one_document() -> None:
+    found = solve([Row(0, 0, 0, "1", "a"), Row(0, 1, 0, "1", "a")], [], {0})
+    document_id = line(Row(0, 0, 0, "1", "a"))["document_id"]
+    names = ("verdict", "row", "rule", "survivor_id")
+    assert columns(found.decisions, *names) == [
+        ("dropped", 1, "exact_duplicate", document_id),
+        ("kept", 0, None, None),
+    ]
+
+
+def test_a_record_id_used_again_is_quarantined_and_the_published_text_stays() -> None:
+    rows = [Row(0, 0, 0, "1", "a"), Row(0, 1, 0, "1", "b"), Row(0, 2, 0, "1", "c")]
+    for text in ("a", "b", "c"):
+        found = solve(rows, [Alive(0, "1", text, text)], {0})
+        assert (found.new.num_rows, found.removed.num_rows) == (0, 0)
+        kept = dict(columns(found.decisions, "row", "verdict"))
+        assert kept[["a", "b", "c"].index(text)] == "kept"
+        reused = found.books.stage("dedup").quarantined["record_id_reused"]
+        assert reused == Count(records=2, bytes=22)
+
+
+def test_a_duplicate_takes_the_place_of_a_removed_document() -> None:
+    found = solve([Row(0, 0, 0, "2", "a")], [Alive(0, "1", "a", "a")], set())
+    assert found.new.num_rows == 1
+    assert removed_by_rule(found.decisions) == {"removed": 1}
+    assert set(columns(found.decisions, "verdict")) == {("kept",), ("removed",)}
+
+
+def test_a_document_with_other_text_is_new_and_leaves_a_hole() -> None:
+    found = solve([Row(0, 0, 0, "1", "b")], [Alive(0, "1", "a", "a")], {0})
+    assert found.new.num_rows == 1
+    assert columns(found.removed, "segment", "shard", "span", "rule") == [(0, 0, 0, "changed")]
+    names = ("verdict", "stage", "rule", "partition", "source", "num_bytes")
+    gone = ("removed", "publish", "changed", None, None, None)
+    assert gone in columns(found.decisions, *names)
+
+
+def test_a_rule_that_is_new_removes_what_it_drops() -> None:
+    found = solve([Row(0, 0, 0, "1", "")], [Alive(0, "1", "", "")], {0})
+    assert columns(found.removed, "rule") == [("min_chars",)]
+
+
+def test_nothing_at_all_resolves_to_nothing() -> None:
+    found = solve([], [], set())
+    assert found.new.schema == NEW
+    assert found.removed.schema == REMOVALS
+    assert found.decisions.schema == DECISIONS
+    found.books.balance()
+
+
+def test_tables_that_do_not_fit_are_refused_with_a_name() -> None:
+    documents = pa.Table.from_pylist([line(Row(0, 0, 0, "1", "a"))], INPUT)
+    published = PUBLISHED.empty_table()
+    bad = {
+        "lacks the columns shuffle_key": documents.drop_columns("shuffle_key"),
+        "null in content_id": _with(documents, "content_id", pa.nulls(1, pa.binary(32))),
+        "of another type": _with(documents, "num_bytes", pa.array(["many"])),
+        "occurs twice": pa.concat_tables([documents, documents]),
+        "no number of tokens for row 0 of partition 0": _with(
+            documents, "num_tokens", pa.nulls(1, pa.int64())
+        ),
+    }
+    for message, table in bad.items():
+        with pytest.raises(IntegrityError, match=message):
+            resolve(table, published, {0})
+
+
+def test_two_documents_with_one_shuffle_key_are_refused() -> None:
+    lines = [line(Row(0, 0, 0, "1", "a")), line(Row(0, 1, 0, "2", "b"))]
+    lines[1]["shuffle_key"] = lines[0]["shuffle_key"]
+    with pytest.raises(IntegrityError, match="one shuffle key"):
+        resolve(pa.Table.from_pylist(lines, INPUT), PUBLISHED.empty_table(), {0})
+
+
+def test_a_parent_version_with_one_document_twice_is_refused() -> None:
+    with pytest.raises(IntegrityError, match="alive twice"):
+        solve([], [Alive(0, "1", "a", "a"), Alive(0, "1", "b", "b")], set())
+
+
+def _with(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    at = table.column_names.index(name)
+    return table.set_column(at, name, values)
+
+
+def test_many_documents_in_many_slices_are_all_decided() -> None:
+    number = 300_000
+    ids = np.random.default_rng(3).integers(0, 256, (number, 32), np.uint8)
+    column = pa.FixedSizeBinaryArray.from_buffers(pa.binary(32), number, [None, pa.py_buffer(ids)])
+    names = [item.name for item in INPUT if item.type == pa.binary(32)]
+    counts = pa.array(np.ones(number, np.int64))
+    table = pa.table(
+        {
+            **dict.fromkeys(names, column),
+            "partition": pa.array(np.arange(number) // 100_000, pa.int32()),
+            "row": pa.array(np.arange(number) % 100_000),
+            "source": pa.array(np.zeros(number, np.int32)),
+            "num_bytes": counts,
+            "edits": pa.array([""] * number),
+            "rule": pa.nulls(number, pa.string()),
+            "value": pa.nulls(number, pa.int64()),
+            "threshold": pa.nulls(number, pa.int64()),
+            "num_tokens": counts,
+        }
+    )
+    found = resolve(table, PUBLISHED.empty_table(), {0, 1, 2})
+    in_order = [ids[i].tobytes() for i in np.lexsort(ids.T[::-1])]
+    assert found.new["shuffle_key"].to_pylist() == in_order
+    assert found.decisions["document_id"].to_pylist() == in_order
