@@ -4,6 +4,9 @@ Prefect makes an empty database by its whole history of migrations, which takes 
 seconds. `prefect_schema.sql` is what those migrations leave behind, for the one
 release of Prefect that it names; with any other release, and with a database that
 is already there, Prefect's migrations do their work as always.
+
+To renew the file after an upgrade of Prefect: run `prefect server database upgrade -y`
+with an empty folder as PREFECT_HOME, and write there `schema_of` its `prefect.db`.
 """
 
 from __future__ import annotations
@@ -107,4 +110,4 @@ def _header(name: str) -> str:
 
 
 def _without_trailing_space(sql: str) -> str:
-    return "\n".join(line.rstrip() for line in sql.splitlines())
+    return "\n".join(line.rstrip() for line in sql.strip().splitlines())

@@ -985,11 +985,9 @@ CREATE INDEX ix_deployment_version__updated ON deployment_version (updated);
 CREATE INDEX ix_deployment_version__work_queue_id ON deployment_version (work_queue_id);
 CREATE INDEX ix_deployment_version__work_queue_name ON deployment_version (work_queue_name);
 CREATE INDEX ix_event_resources__event_id
-        ON event_resources (event_id)
-;
+        ON event_resources (event_id);
 CREATE INDEX ix_event_resources__occurred
-        ON event_resources (occurred)
-;
+        ON event_resources (occurred);
 CREATE INDEX ix_event_resources__resource_id__occurred ON event_resources (resource_id, occurred);
 CREATE INDEX ix_event_resources__updated ON event_resources (updated);
 CREATE INDEX ix_events__event__id ON events (event, id);
@@ -1004,8 +1002,7 @@ CREATE INDEX ix_flow__created ON flow (created);
 CREATE INDEX ix_flow__updated ON flow (updated);
 CREATE INDEX ix_flow_name_case_insensitive on flow (name COLLATE NOCASE);
 CREATE INDEX ix_flow_run__deployment_id
-        ON flow_run (deployment_id)
-;
+        ON flow_run (deployment_id);
 CREATE INDEX ix_flow_run__deployment_version ON flow_run (deployment_version);
 CREATE INDEX ix_flow_run__end_time_desc ON flow_run (end_time);
 CREATE INDEX ix_flow_run__expected_start_time_desc ON flow_run (expected_start_time);
@@ -1025,8 +1022,7 @@ CREATE INDEX ix_flow_run__state_name ON flow_run (state_name);
 CREATE INDEX ix_flow_run__state_timestamp ON flow_run (state_timestamp);
 CREATE INDEX ix_flow_run__state_type ON flow_run (state_type);
 CREATE INDEX ix_flow_run__state_type_coalesce_start_time
-        ON flow_run (state_type, coalesce(start_time, expected_start_time))
-;
+        ON flow_run (state_type, coalesce(start_time, expected_start_time));
 CREATE INDEX ix_flow_run__updated ON flow_run (updated);
 CREATE INDEX ix_flow_run__work_queue_id ON flow_run (work_queue_id);
 CREATE INDEX ix_flow_run__work_queue_name ON flow_run (work_queue_name);
@@ -1055,8 +1051,7 @@ CREATE INDEX ix_task_run__state_name ON task_run (state_name);
 CREATE INDEX ix_task_run__state_timestamp ON task_run (state_timestamp);
 CREATE INDEX ix_task_run__state_type ON task_run (state_type);
 CREATE INDEX ix_task_run__state_type_start_time
-        ON task_run (state_type, start_time)
-;
+        ON task_run (state_type, start_time);
 CREATE INDEX ix_task_run__updated ON task_run (updated);
 CREATE INDEX ix_task_run_name_case_insensitive ON task_run (name);
 CREATE INDEX ix_task_run_state__name ON task_run_state (name);

@@ -13,7 +13,6 @@ from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-STAGES = ("ingest", "clean", "tokenize", "shard", "publish")
 LINES_EVERY_S = 5.0
 _REFRESHES_PER_S = 8.0
 
@@ -38,7 +37,7 @@ class StageCount:
 
     def numbers(self) -> str:
         """Documents, MB/s and tokens, leaving out what the stage does not count."""
-        parts = [f"{self.documents:,} documents"]
+        parts = [f"{self.documents:,} documents"] if self.documents else []
         seconds = self.seen_s - self.started_s
         if self.num_bytes and seconds > 0:
             parts.append(f"{self.num_bytes / seconds / 1e6:,.1f} MB/s")
@@ -52,7 +51,7 @@ class Display(Protocol):
 
     def start(self) -> None: ...
 
-    def show(self, count: StageCount) -> None: ...
+    def show(self, count: StageCount, /) -> None: ...
 
     def stop(self) -> None: ...
 
@@ -132,7 +131,7 @@ class _Silence:
     def start(self) -> None:
         return
 
-    def show(self, count: StageCount) -> None:
+    def show(self, _count: StageCount, /) -> None:
         return
 
     def stop(self) -> None:
@@ -150,7 +149,7 @@ class _LineDisplay:
     def start(self) -> None:
         return
 
-    def show(self, count: StageCount) -> None:
+    def show(self, count: StageCount, /) -> None:
         now = self._clock()
         due = self._next_s.setdefault(count.stage, now + LINES_EVERY_S)
         if now < due and not count.done:
@@ -187,7 +186,7 @@ class _BarDisplay:
     def start(self) -> None:
         self._bars.start()
 
-    def show(self, count: StageCount) -> None:
+    def show(self, count: StageCount, /) -> None:
         if count.stage not in self._tasks:
             # Without a total the bar moves to and fro.
             task = self._bars.add_task(count.stage, total=None, numbers="")

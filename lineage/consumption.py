@@ -190,7 +190,7 @@ class Consumption:
                 drop_last=value["drop_last"],
                 **{name: int(value[name]) for name in numbers + steps},
             )
-        except (KeyError, ValueError, ConfigError) as error:
+        except (KeyError, ValueError, ConfigError, IntegrityError) as error:
             raise IntegrityError(f"a consumption cannot be read: {error}") from None
 
 

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Callable
+from functools import partial
 from typing import overload
 
 import numpy as np
@@ -28,11 +30,13 @@ from lineage.digest import frame
 
 Int64s = npt.NDArray[np.int64]
 _UInt64s = npt.NDArray[np.uint64]
+_Step = Callable[[_UInt64s], _UInt64s]
 
 KEY_BYTES = 32
 MOST = 2**62
 _ROUNDS = 8
 _LEAST_HALF_BITS = 3
+_TABLE_HALF_BITS = 4
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 
@@ -89,14 +93,18 @@ class Permutation:
     def _walked(
         self, values: int | Int64s, keys: list[np.uint64], *, backwards: bool
     ) -> int | Int64s:
-        given = np.atleast_1d(np.asarray(values, dtype=np.int64))
+        given = np.asarray(values, dtype=np.int64).reshape(-1)
         if given.size and (given.min() < 0 or given.max() >= self._n):
             raise ValueError(f"a value is outside 0..{self._n - 1}")
-        state = self._network(given.astype(np.uint64), keys, backwards)
+        step: _Step = partial(self._network, keys=keys, backwards=backwards)
+        if self._half <= _TABLE_HALF_BITS:
+            # Few values and long walks: the whole network as a table costs less than two passes.
+            step = step(np.arange(1 << 2 * int(self._half), dtype=np.uint64)).take
+        state: _UInt64s = step(given.astype(np.uint64))
         limit = np.uint64(self._n)
         walking = np.flatnonzero(state >= limit)
         while walking.size:
-            state[walking] = self._network(state[walking], keys, backwards)
+            state[walking] = step(state[walking])
             walking = walking[state[walking] >= limit]
         result: Int64s = state.astype(np.int64)
         return int(result[0]) if isinstance(values, int) else result.reshape(np.shape(values))

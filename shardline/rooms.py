@@ -68,9 +68,8 @@ def _error_class(room: str) -> type[ConfigError]:
         from lineage.errors import ConfigError
 
         return ConfigError
-    spec = importlib.util.spec_from_file_location(
-        "shardline_errors", _HOME / "lineage" / "errors.py"
-    )
+    file = _HOME / "lineage" / "errors.py"
+    spec = importlib.util.spec_from_file_location("lineage.errors", file)
     if spec is None or spec.loader is None:
         raise ImportError(f"Shardline's own package {room!r} cannot be read")
     module = importlib.util.module_from_spec(spec)

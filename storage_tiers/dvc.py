@@ -31,12 +31,11 @@ from dvc_data.hashfile.tree import Tree
 from dvc_objects.errors import ObjectDBError, ObjectFormatError
 from scmrepo.exceptions import SCMError
 
-from lineage.durable import disk_error, sync_file, sync_folder
-from lineage.durable import replace_file
+from lineage.durable import disk_error, replace_file, sync_file, sync_folder
 from lineage.errors import ConfigError, IntegrityError, NotFound, Unavailable
+from lineage.manifests.storage import StoredObject
 from storage_tiers.files import disk_border, require_file
 from storage_tiers.local import LocalStore
-from lineage.manifests.storage import StoredObject
 from storage_tiers.stored import measure, oid_name
 
 MAX_FILES = 5_000
@@ -133,8 +132,10 @@ class DvcWriter:
             )
         self._sync(self.hot, [*objects.values(), _list_md5(dvc_file)])
         with disk_border(dvc_file.parent):
-            for path in (dvc_file, dvc_file.with_name(".gitignore")):
-                sync_file(path)
+            sync_file(dvc_file)
+            # DVC writes none where the workspace's own already has the folder.
+            if (ignored := dvc_file.with_name(".gitignore")).exists():
+                sync_file(ignored)
             sync_folder(dvc_file.parent)
             # Crash from here on: hot and the .dvc file are whole; what is left of the
             # folder is ignored by Git and may be removed.
@@ -156,7 +157,7 @@ class DvcWriter:
             Path of the ``.dvc`` file beside the folder.
 
         Raises:
-            ConfigError: outside the workspace, no object, or too many.
+            ConfigError: outside the workspace, no object, too many, or two of one name.
             Unavailable: hot or the workspace is full, read-only or away.
         """
         if not 1 <= len(objects) <= MAX_FILES or not folder.is_relative_to(self.root):
@@ -164,8 +165,10 @@ class DvcWriter:
         tree = Tree.from_list([])
         for stored in objects:
             tree.add((PurePosixPath(stored.name).name,), Meta(), HashInfo("md5", stored.md5))
+        if len(tree) != len(objects):
+            raise ConfigError(f"{folder.name}: two objects would be one file of it")
         tree.digest()
-        with tempfile.TemporaryDirectory(dir=self.root / _SITE) as scratch:
+        with disk_border(self.root), tempfile.TemporaryDirectory(dir=self.root / _SITE) as scratch:
             listed = Path(scratch) / "list"
             listed.write_bytes(tree.as_bytes())
             LocalStore(self.hot).put(oid_name(str(tree.oid)), listed)
@@ -213,14 +216,14 @@ class DvcWriter:
             Unavailable: cold is away, or hot is full.
         """
         self._require_folder(self.cold)
+        md5s = [*self.objects(dvc_file).values(), _list_md5(dvc_file)]
         hot = LocalStore(self.hot)
-        before = set(hot.names("files/md5/"))
+        absent = [md5 for md5 in md5s if not hot.exists(oid_name(md5))]
         with self._repo(f"fetch {dvc_file.name} from the cold tier {self.cold}") as repo:
             repo.fetch(targets=[str(dvc_file)], remote="cold")
-        self._check_arrived(_list_md5(dvc_file), hot, before)
-        for md5 in self.objects(dvc_file).values():
-            self._check_arrived(md5, hot, before)
-        self._sync(self.hot, [*self.objects(dvc_file).values(), _list_md5(dvc_file)])
+        for md5 in absent:
+            self._check_arrived(md5, hot)
+        self._sync(self.hot, md5s)
 
     def objects(self, dvc_file: Path) -> dict[str, str]:
         """The files of a segment: path in the folder, with forward slashes, to MD5.
@@ -335,11 +338,11 @@ class DvcWriter:
             raise ConfigError(f"{folder}: holds no file")
         return found
 
-    def _check_arrived(self, md5: str, hot: LocalStore, before: set[str]) -> None:
+    def _check_arrived(self, md5: str, hot: LocalStore) -> None:
         name = oid_name(md5)
         if not hot.exists(name):
             raise NotFound(f"object {name} is on no tier", "restore the cold tier from its backup")
-        if name in before or measure(hot.path(name)).md5 == md5.removesuffix(".dir"):
+        if measure(hot.path(name)).md5 == md5.removesuffix(".dir"):
             return
         # Crash before the delete: the wrong bytes are on hot, where `Tiers.verify`,
         # which the caller owes, finds them.

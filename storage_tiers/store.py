@@ -54,6 +54,8 @@ class Store(Protocol):
     def open(self, name: str) -> BinaryIO:
         """The object as a binary, seekable file, which the caller closes.
 
+        A disk that breaks while the file is read may show as OSError.
+
         Raises:
             NotFound: no such object.
         """

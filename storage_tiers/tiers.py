@@ -143,6 +143,18 @@ class Tiers:
                 size_bytes += len(block)
         return _compare(obj, tier, size_bytes, Digest(sha256.digest()))
 
+    def findings(self, obj: StoredObject) -> list[tuple[str, str]]:
+        """What is wrong with an object on the tiers that have it, and where.
+
+        Raises:
+            Unavailable: a tier does not answer.
+        """
+        places = self.where(obj)
+        if not places:
+            return [("the object is on no tier", f"object {obj.name} ({store_name(obj)})")]
+        found = [self.verify(obj, name) for name in sorted(places)]
+        return [(item.what, item.where) for item in found if item is not None]
+
     def require(self, obj: StoredObject, tier: TierName) -> None:
         """Verifies, and stops where `verify` has a finding.
 

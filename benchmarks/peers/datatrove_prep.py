@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""datatrove_prep.py INPUT_DIR TOKENIZER_JSON OUT_DIR [--workers N] [--seed N]
+"""The work of `shardline build`, done by datatrove.
 
-The work of `shardline build`, done by datatrove as its own examples do it: read JSON Lines,
-drop exact duplicates of the text (ExactDedup: signatures, find, filter), tokenize with an end
-token after each document and shuffle the documents within each file (DocumentTokenizer),
-then shuffle all documents into the final files (DocumentTokenizerMerger).
+    datatrove_prep.py INPUT_DIR TOKENIZER_JSON OUT_DIR [--workers N] [--seed N]
+
+As its own examples do it: read JSON Lines, drop exact duplicates of the text (ExactDedup:
+signatures, find, filter), tokenize with an end token after each document and shuffle the
+documents within each file (DocumentTokenizer), then shuffle all documents into the final
+files (DocumentTokenizerMerger).
 
 Prints one JSON line. MB count the bytes of the input's files (10^6); seconds are wall time a
 stage, the start of its worker processes included. What it does not do: NFC, quarantine,

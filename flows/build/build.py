@@ -7,13 +7,14 @@ the engine where.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
 from flows.build.assemble import assemble
+from flows.build.announcer import Announcer
 from flows.build.conductor import Conductor
 from flows.build.pack import SHARD_KIND, PackJob, PunchJob, pack_shards, punch_shard, shard_names
 from flows.build.parent import Parent, alive_documents, open_parent, parent_keys
@@ -21,20 +22,18 @@ from flows.build.plan import BuildPlan, PlannedPartition, plan_build
 from flows.build.prepare import KIND, PreparedPartition, prepare_partitions
 from flows.build.publish import RECORDS, Publisher, seal_records
 from flows.build.records import partition_table, placed_decisions, placed_quarantine
-from flows.build.report import BuildReport
+from flows.build.report import BuildReport, nothing_new
 from flows.build.resolve import NEW_KIND, ResolvedBuild, bucket_bounds, resolve_build, total_tokens
 from flows.build.segments import BuiltSegment, SegmentBuilder
 from flows.build.worker import Assignment, stage_store
 from flows.storage import workspace_tiers
 from lineage.digest import Digest
-from lineage.errors import Conflict
 from lineage.keys.gate import AccessRequest, KeyLease
 from lineage.tables import binary_matrix
 from lineage.workspace import PUBLISH_LOCK, PUBLISH_WAIT_S, Workspace
 from pipelines.books import Books, Count
 from pipelines.shards.buckets import bucket_of, num_buckets
 
-Announce = Callable[[str, int, int, int], None]
 _ENTROPY_BUILD_ID = 16
 # Tokens of one packing job rest in memory twice.
 _JOB_BYTES = 256 << 20
@@ -43,12 +42,12 @@ _BATCH_BYTES = 16 << 20
 
 
 def build_dataset(
-    workspace: Workspace, dataset: str, conductor: Conductor, num_workers: int, announce: Announce
+    workspace: Workspace, dataset: str, conductor: Conductor, num_workers: int, announce: Announcer
 ) -> BuildReport:
     """Builds a dataset and publishes a version, unless nothing is new.
 
     Args:
-        announce: told of stage, documents, bytes and tokens as they are done.
+        announce: told of what is done, stage by stage.
 
     Raises:
         NotFound, ConfigError: the spec or a source is wrong.
@@ -60,7 +59,7 @@ def build_dataset(
     with workspace.locked(f"build-{dataset}", f"a build of {dataset} is running already"):
         plan = conductor.call("plan", partial(plan_build, workspace, dataset))
         if plan.nothing_new:
-            return _nothing_new(plan, started)
+            return nothing_new(plan, time.monotonic() - started)
         return _Build(workspace, plan, conductor, num_workers, announce, started).run()
 
 
@@ -73,7 +72,7 @@ class _Build:
         plan: BuildPlan,
         conductor: Conductor,
         num_workers: int,
-        announce: Announce,
+        announce: Announcer,
         started: float,
     ) -> None:
         self._workspace = workspace
@@ -105,6 +104,9 @@ class _Build:
         return self._workspace.gate.release(request)
 
     def _prepare(self) -> list[PreparedPartition]:
+        total = sum(item.partition.num_bytes for item in self._plan.partitions)
+        for stage in ("ingest", "clean", "tokenize"):
+            self._announce.expect(stage, total)
         batches = _batches(self._plan.partitions, self._num_workers)
         function = partial(prepare_partitions, self._assignment)
         prepared: list[PreparedPartition] = []
@@ -118,9 +120,9 @@ class _Build:
         books = Books.parse(item.books)
         for stage in ("ingest", "clean"):
             count = books.stage(stage).in_ if item.books else Count()
-            self._announce(stage, count.records, count.bytes, 0)
+            self._announce.advance(stage, count.records, count.bytes, 0)
         kept = books.stage("clean").kept if item.books else Count()
-        self._announce("tokenize", kept.records, kept.bytes, item.num_tokens)
+        self._announce.advance("tokenize", kept.records, kept.bytes, item.num_tokens)
 
     def _resolve(self, parent: Parent, prepared: Sequence[PreparedPartition]) -> ResolvedBuild:
         published = alive_documents(self._workspace, parent, self._lease)
@@ -171,7 +173,7 @@ class _Build:
     def _announce_shard(self, new: pa.Table, bucket: tuple[int, int, int]) -> None:
         part = new.slice(bucket[1], bucket[2] - bucket[1])
         tokens = total_tokens(part)
-        self._announce("shard", part.num_rows, 0, tokens)
+        self._announce.advance("shard", part.num_rows, 0, tokens)
 
     def _punch(self, parent: Parent, resolved: ResolvedBuild) -> dict[str, dict[int, Digest]]:
         removed = resolved.resolution.removed.select(["segment", "shard", "span"]).to_pylist()
@@ -229,14 +231,6 @@ class _Build:
         self._stage.prune(KIND, {item.key for item in self._plan.partitions})
         for kind in (NEW_KIND, RECORDS, SHARD_KIND):
             self._stage.prune(kind, set())
-
-
-def _nothing_new(plan: BuildPlan, started: float) -> BuildReport:
-    if plan.parent is None:
-        raise Conflict("nothing is new against a version that does not exist")
-    return BuildReport(
-        plan.parent, False, None, 0, 0, 0, 0, None, time.monotonic() - started
-    )
 
 
 def _batches(

@@ -13,8 +13,10 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.build.build import Announce, build_dataset
+from flows.build.announcer import Announcer, Silence
+from flows.build.build import build_dataset
 from flows.build.report import BuildReport
+from flows.deployments import follow_runner
 from flows.engine import Engine, LocalEngine
 from lineage.workspace import Workspace
 
@@ -22,12 +24,8 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-def say_nothing(_stage: str, _documents: int, _bytes: int, _tokens: int) -> None:
-    """Announces to nobody."""
-
-
 # Who is told of progress: not a parameter of the flow, since Prefect stores parameters.
-_announce: ContextVar[Announce] = ContextVar("announce", default=say_nothing)
+_announce: ContextVar[Announcer] = ContextVar("announce", default=Silence())  # noqa: B039
 
 
 class PrefectConductor:
@@ -73,6 +71,7 @@ def build_flow(workspace: str, dataset: str, workers: int = 0) -> BuildReport:
         workspace: its folder.
         workers: processes; 0 means what the workspace's settings say.
     """
+    follow_runner()
     opened = Workspace(Path(workspace))
     count = num_workers(opened, workers)
     with LocalEngine(count, preload=("flows.build.prepare", "flows.build.pack")) as engine:
@@ -81,7 +80,7 @@ def build_flow(workspace: str, dataset: str, workers: int = 0) -> BuildReport:
 
 
 def build_with_prefect(
-    workspace: Workspace, dataset: str, workers: int, announce: Announce
+    workspace: Workspace, dataset: str, workers: int, announce: Announcer
 ) -> BuildReport:
     """Runs the flow here and now, telling of progress."""
     token = _announce.set(announce)

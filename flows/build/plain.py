@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flows.build.build import Announce, build_dataset
+from flows.build.announcer import Announcer
+from flows.build.build import build_dataset
 from flows.build.conductor import PlainConductor
 from flows.build.report import BuildReport
 from flows.engine import LocalEngine
@@ -10,7 +11,7 @@ from lineage.workspace import Workspace
 
 
 def build_without_prefect(
-    workspace: Workspace, dataset: str, workers: int, announce: Announce
+    workspace: Workspace, dataset: str, workers: int, announce: Announcer
 ) -> BuildReport:
     """Builds a dataset with the same steps, workers and result as the flow."""
     with LocalEngine(workers, preload=("flows.build.prepare", "flows.build.pack")) as engine:

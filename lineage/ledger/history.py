@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from lineage.errors import IntegrityError, ShardlineError
+from lineage.errors import IntegrityError
 from lineage.ledger import merkle
 from lineage.ledger.entry import Entry, open_entry
 from lineage.ledger.envelope import verify_envelope
@@ -72,14 +72,15 @@ class History:
         leaves: the hash of each leaf as it is stored now.
         seen: (position, size, root) of the tree head that each signer had seen.
         counts: each principal's last sequence number.
-        num_unread: entries that could not be opened; each has its finding.
+        num_unsound: entries that cannot be opened, or not be counted as their principal's
+            because a signature fails; each has its finding.
         damaged_from: the first position whose leaf is not the one that was hashed.
     """
 
     leaves: list[bytes] = field(default_factory=list)
     seen: list[tuple[int, int, bytes]] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
-    num_unread: int = 0
+    num_unsound: int = 0
     damaged_from: int | None = None
 
     def is_damaged(self, size: int) -> bool:
@@ -122,18 +123,18 @@ class _Reader:
         history.leaves.append(merkle.leaf_hash(b"" if row is None else row.leaf))
         try:
             self._check_leaf(position, row)
-        except ShardlineError as error:
+        except IntegrityError as error:
             self._note(position, error)
             if history.damaged_from is None:
                 history.damaged_from = position
         if row is None:
-            history.num_unread += 1
+            history.num_unsound += 1
             return
         try:
             entry = open_entry(row, self.ledger.ledger_key)
             history.seen.append((position, entry.claim.seen_size, entry.claim.seen_root.raw))
-        except ShardlineError as error:
-            history.num_unread += 1
+        except IntegrityError as error:
+            history.num_unsound += 1
             self._note(position, error)
             return
         self._check_entry(entry)
@@ -153,9 +154,14 @@ class _Reader:
     def _check_entry(self, entry: Entry) -> None:
         try:
             self._check_signatures(entry)
+        except IntegrityError as error:
+            self.history.num_unsound += 1
+            self._note(entry.position, error)
+            return
+        try:
             self._count(entry)
             self.known = self.trust.learn(self.known, entry)
-        except ShardlineError as error:
+        except IntegrityError as error:
             self._note(entry.position, error)
 
     def _check_signatures(self, entry: Entry) -> None:
@@ -173,9 +179,9 @@ class _Reader:
         counts = self.history.counts
         missing = entry.claim.sequence - counts.get(entry.principal, 0) - 1
         counts[entry.principal] = entry.claim.sequence
-        # What could not be opened may be what is missing, and is a finding already.
-        if not 0 <= missing <= self.history.num_unread:
+        # An unsound entry may be what is missing, and is a finding already.
+        if not 0 <= missing <= self.history.num_unsound:
             raise IntegrityError("the principal's sequence has a gap, or a number twice")
 
-    def _note(self, position: int, error: ShardlineError) -> None:
+    def _note(self, position: int, error: IntegrityError) -> None:
         self.findings.append(Finding(error.message, f"entry {position}"))

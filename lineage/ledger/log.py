@@ -200,7 +200,7 @@ class Ledger:
             IntegrityError: an entry is missing or cannot be opened.
         """
         stop = self.size if end is None else min(end, self.size)
-        expected = start
+        expected = start = max(start, 0)
         for row in self.store.rows(start, stop):
             if row.position != expected:
                 break

@@ -67,18 +67,18 @@ class SqliteLedgerStore:
             Conflict: something is there already; it is left alone.
         """
         unfinished = path.with_name(f"{path.name}.{os.getpid()}.new")
-        with _border(path):
-            _make_tables(unfinished)
-        # A crash here leaves only a file with another name, which nobody opens.
         try:
+            with _border(path):
+                _make_tables(unfinished)
+            # A crash here leaves only a file with another name, which nobody opens.
             os.link(unfinished, path)
+            _sync_directory(path.parent)
         except FileExistsError:
             raise Conflict(f"a ledger lies at {path.name} already") from None
         except OSError as error:
             raise Unavailable(f"cannot make {path.name}: {error.strerror}") from None
         finally:
-            unfinished.unlink()
-        _sync_directory(path.parent)
+            unfinished.unlink(missing_ok=True)
         return cls(path)
 
     @contextmanager

@@ -111,7 +111,7 @@ def _sequences(ledger: Ledger, history: History) -> Iterator[Finding]:
         return  # appended while we look
     for principal in sorted(stored.keys() | history.counts.keys()):
         missing = stored.get(principal, 0) - history.counts.get(principal, 0)
-        if not 0 <= missing <= history.num_unread:
+        if not 0 <= missing <= history.num_unsound:
             what = "the stored sequence number is not that of the principal's last entry"
             yield Finding(what, f"principal {principal[:64]}")
 

@@ -35,12 +35,15 @@ def sorted_ids(ids: Ids) -> tuple[Ints, Mask]:
         ids: shape (n, 32), uint8.
     """
     words = np.ascontiguousarray(ids).view(">u8")
-    order = np.argsort(words[:, 0].astype(np.uint64))
-    steps, first_steps = _steps(words, order)
+    first = words[:, 0].astype(np.uint64)
+    order = np.argsort(first)
+    steps = _steps(first[order])
+    ties = np.flatnonzero(~steps)
     # Ids are as good as random, so their first eight bytes sort them; if not, all do.
-    if (steps & ~first_steps).any():
+    if (words[order[ties]] != words[order[ties - 1]]).any():
         order = np.lexsort(words.astype(np.uint64).T[::-1])
-        steps, _ = _steps(words, order)
+        ordered = words[order]
+        steps = np.logical_or.reduce([_steps(ordered[:, i]) for i in range(words.shape[1])])
     return order, steps
 
 
@@ -53,9 +56,7 @@ def same_ids(one: Ids, two: Ids) -> Mask:
 def leaders(groups: Ints) -> Ints:
     """For each place of a list sorted by group, the place where its group starts."""
     places = np.arange(len(groups))
-    starts = np.ones(len(groups), np.bool_)
-    starts[1:] = groups[1:] != groups[:-1]
-    return np.maximum.accumulate(np.where(starts, places, 0))
+    return np.maximum.accumulate(np.where(_steps(groups), places, 0))
 
 
 def in_crowds(groups: Ints) -> Mask:
@@ -67,8 +68,12 @@ def in_crowds(groups: Ints) -> Mask:
     return np.asarray(np.bincount(groups)[groups] > 1) if len(groups) else np.empty(0, np.bool_)
 
 
-def _steps(words: npt.NDArray[np.uint64], order: Ints) -> tuple[Mask, Mask]:
-    ordered = words[order]
-    differs = np.ones((len(order), words.shape[1]), np.bool_)
-    differs[1:] = ordered[1:] != ordered[:-1]
-    return np.asarray(differs.any(axis=1)), differs[:, 0]
+def taken(ids: Ids, rows: Ints) -> Ids:
+    """The ids at these rows; a row of -1 gives any 32 bytes."""
+    return ids.take(rows, axis=0) if len(ids) else np.zeros((len(rows), 32), np.uint8)
+
+
+def _steps(ordered: npt.NDArray[np.uint64] | Ints) -> Mask:
+    steps = np.ones(len(ordered), np.bool_)
+    steps[1:] = ordered[1:] != ordered[:-1]
+    return steps

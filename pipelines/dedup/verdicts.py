@@ -19,7 +19,7 @@ from pipelines.decisions import (
     Verdict,
 )
 from pipelines.dedup.columns import Documents, Published, column_of_words, id_column
-from pipelines.dedup.order import Ids, Ints, Mask
+from pipelines.dedup.order import Ints, Mask, taken
 from pipelines.dedup.removals import DUPLICATE, GONE, OTHER_CONTENT, Removals
 from pipelines.dedup.survivors import Fates, Link
 
@@ -27,7 +27,7 @@ _VERDICTS = pa.array(sorted(verdict.value for verdict in Verdict))
 _DROPPED, _KEPT, _QUARANTINED, _REMOVED = range(4)
 _STAGES = pa.array([Stage.CLEAN.value, Stage.DEDUP.value, Stage.PUBLISH.value])
 _CLEAN, _DEDUP, _PUBLISH = range(3)
-_SLICE_ROWS = 1 << 18
+_SLICE_ROWS = 1 << 16
 _IDS = ("document_id", "raw_content_id", "content_id")
 _COPIED = ("partition", "row", "source", "value", "threshold", "num_bytes")
 
@@ -142,15 +142,14 @@ class Verdicts:
     def piece(self, documents: Documents, published: Published, rules: Rules) -> pa.Table:
         """The same in one go; memory is that of all columns twice."""
         indices = pa.array(self.row, mask=self.row < 0)  # null takes null
-        taken = {name: documents.table[name].take(indices) for name in _COPIED}
+        copied = {name: documents.table[name].take(indices) for name in _COPIED}
         edits = documents.table["edits"].take(indices)
         tokens = documents.table["num_tokens"].take(indices)
         kept = pa.array(self.verdict == _KEPT)
-        survivor_ids: Ids = np.zeros((len(self.row), 32), np.uint8)
-        survivor_ids[self.survivor >= 0] = documents.document_id[self.survivor[self.survivor >= 0]]
+        survivor_ids = taken(documents.document_id, self.survivor)
         columns = {
             **{name: self._ids(documents, published, name) for name in _IDS},
-            **taken,
+            **copied,
             "stage": column_of_words(_STAGES, self.stage.astype(np.int32)),
             "verdict": column_of_words(_VERDICTS, self.verdict.astype(np.int32)),
             "rule": column_of_words(rules.words, self.rule),
@@ -165,8 +164,7 @@ class Verdicts:
         return Verdicts(*(getattr(self, item.name)[start:stop] for item in fields(self)))
 
     def _ids(self, documents: Documents, published: Published, name: str) -> pa.Array:
-        ids: Ids = np.empty((len(self.row), 32), np.uint8)
-        here = self.row >= 0
-        ids[here] = getattr(documents, name)[self.row[here]]
-        ids[~here] = getattr(published, name)[self.published[~here]]
+        ids = taken(getattr(documents, name), self.row)
+        gone = np.flatnonzero(self.row < 0)
+        ids[gone] = getattr(published, name)[self.published[gone]]
         return id_column(ids)

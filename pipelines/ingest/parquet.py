@@ -47,8 +47,8 @@ def _add_broken(builder: ChunkBuilder, path: Path) -> Digest:
     size = path.stat().st_size
     try:
         with RowGroups(path) as groups:
-            reason = "corrupt_file" if groups.count else "empty_file"
-        detail = f"a Parquet file of {groups.count} row groups"
+            reason = "corrupt_file" if groups.total_rows else "empty_file"
+        detail = f"a Parquet file of {groups.total_rows} rows"
     except CorruptParquet as error:
         reason = "corrupt_file" if size else "empty_file"
         detail = f"no Parquet file of a kind that is read: {error}"

@@ -206,8 +206,9 @@ def _plan_parquet(
     path = root / file.path
     try:
         with RowGroups(path) as groups:
-            sizes = [groups.size_bytes(i) for i in range(groups.count)]
-            digests = [groups.digest(i) for i in range(groups.count)]
+            filled = range(groups.count if groups.total_rows else 0)
+            sizes = [groups.size_bytes(i) for i in filled]
+            digests = [groups.digest(i) for i in filled]
     except CorruptParquet:
         sizes, digests = [], []
     if not sizes:

@@ -42,6 +42,7 @@ class RowGroups:
                 raise
             raise CorruptParquet(type(error).__name__) from None
         self.count: int = self._metadata.num_row_groups
+        self.total_rows: int = self._metadata.num_rows
 
     def __enter__(self) -> Self:
         return self

@@ -20,8 +20,8 @@ from pipelines.ingest.partition import FileRange
 BLOCK_BYTES = 1 << 20
 # One byte of gzip gives 1,032 at most.
 _MAX_OUT_BYTES = 1 << 20
-# Four bytes of Zstandard may give 128 KiB: a piece of this size gives 32 MiB at most.
-_ZSTD_PIECE_BYTES = 1 << 10
+# Four bytes of Zstandard may give 128 KiB: a piece of this size gives 8 MiB at most.
+_ZSTD_PIECE_BYTES = 1 << 8
 # A frame may ask for a window of 2 GiB; the usual limit is kept.
 _ZSTD_WINDOW_BYTES = 1 << 27
 

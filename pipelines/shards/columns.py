@@ -92,17 +92,19 @@ def _one(samples: pa.Table, name: str) -> pa.Array:
 
 def _fixed(column: pa.Array) -> npt.NDArray[np.uint8]:
     width = column.type.byte_width
-    if not len(column):
-        return np.empty((0, width), np.uint8)
-    data = column.buffers()[1]
+    # An empty column may have no buffer.
+    data = column.buffers()[1] if len(column) else b""
     flat = np.frombuffer(data, np.uint8, len(column) * width, column.offset * width)
-    return flat.reshape(-1, width)
+    # Never writable: numba would compile each kernel again for writable arrays.
+    flat.flags.writeable = False
+    return flat.reshape(len(column), width)
 
 
 def _binary(column: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     if not len(column):
-        return np.zeros(1, np.int32), np.empty(0, np.uint8)
+        return np.zeros(1, np.int32), np.frombuffer(b"", np.uint8)
     _, offsets, data = column.buffers()
     ends = np.frombuffer(offsets, np.int32, len(column) + 1, column.offset * 4)
-    values = np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8)
+    values = np.frombuffer(data or b"", np.uint8)
+    values.flags.writeable = False
     return ends - ends[0], values[ends[0] : ends[-1]]

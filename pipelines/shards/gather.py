@@ -44,7 +44,8 @@ def _places_by_part(numbers: npt.NDArray[np.int64], num_parts: int) -> list[Offs
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= num_parts):
         raise IndexError(f"the order names a part that is none of the {num_parts}")
     by_part = np.argsort(numbers, kind="stable")
-    return np.split(by_part, np.searchsorted(numbers[by_part], np.arange(1, num_parts)))
+    cuts = np.searchsorted(numbers[by_part], np.arange(num_parts + 1))
+    return [by_part[cuts[part] : cuts[part + 1]] for part in range(num_parts)]
 
 
 def _sizes(offsets: Offsets, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

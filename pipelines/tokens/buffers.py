@@ -23,12 +23,15 @@ def views_of(column: pa.Array) -> tuple[Offsets, Bytes]:
         raise ValueError(f"expected large binaries or strings, not {column.type}")
     if column.null_count:
         raise ValueError("the column holds nulls")
-    if not len(column):
-        return np.zeros(1, np.int64), np.empty(0, np.uint8)
+    # Arrow may leave buffers out where there is nothing in them.
     _, offsets, data = column.buffers()
-    ends = np.frombuffer(offsets, np.int64, len(column) + 1, column.offset * 8)
-    # Arrow may leave the data buffer out where every value is empty.
-    return ends, np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8)
+    values = np.frombuffer(data or b"", np.uint8)
+    ends = np.zeros(1, np.int64)
+    if len(column):
+        ends = np.frombuffer(offsets, np.int64, len(column) + 1, column.offset * 8)
+    # Never writable: numba would compile each kernel again for writable arrays.
+    ends.flags.writeable = values.flags.writeable = False
+    return ends, values
 
 
 def large_binary(offsets: Offsets, data: npt.NDArray[np.generic]) -> pa.LargeBinaryArray:

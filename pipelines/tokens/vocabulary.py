@@ -18,7 +18,6 @@ from lineage.digest import Digest, digest_of
 from lineage.errors import ConfigError
 
 _FILE_HINT = "give the tokenizer.json of a Hugging Face tokenizer that lies on this machine"
-# A model in WordLevel or BPE form names its ids; Unigram numbers its pieces.
 _MAX_ID = 2**32 - 1
 
 

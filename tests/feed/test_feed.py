@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -243,3 +244,15 @@ def test_a_seed_changes_the_order_and_not_the_samples(sealed: Make) -> None:
     two = all_numbers(ShardFeed(replace(source, seed=8), batch_size=75))
     assert one != two
     assert sorted(one) == sorted(two)
+
+
+def test_torch_tensors_are_int64_and_torch_is_asked_for_only_then(sealed: Make) -> None:
+    batch = next(iter(ShardFeed(sealed(), batch_size=8)))
+    if importlib.util.find_spec("torch") is None:
+        with pytest.raises(ConfigError, match="torch is not installed"):
+            batch.torch()
+        return
+    tensors = batch.torch()
+    assert str(tensors["input_ids"].dtype) == "torch.int64"
+    assert tensors["input_ids"].tolist() == batch.input_ids.tolist()
+    assert tensors["loss_mask"].tolist() == batch.loss_mask.tolist()

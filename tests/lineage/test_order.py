@@ -129,7 +129,7 @@ parameters_of = st.builds(
 
 
 @given(shapes, parameters_of, st.integers(0, U64 - 1), st.integers(0, 3))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_it_equals_the_second_implementation_and_its_inverse_a_scan(
     segments: list[OrderSegment], parameters: OrderParameters, seed: int, epoch: int
 ) -> None:
@@ -145,7 +145,7 @@ def test_it_equals_the_second_implementation_and_its_inverse_a_scan(
 
 
 @given(shapes, parameters_of, st.integers(0, 5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_windows_follow_one_another_and_hold_what_locate_says(
     segments: list[OrderSegment], parameters: OrderParameters, seed: int
 ) -> None:

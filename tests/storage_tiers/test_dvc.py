@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from lineage.errors import ConfigError, IntegrityError, NotFound, Unavailable
+from lineage.manifests.storage import StoredObject
 from storage_tiers.dvc import MAX_FILES, DvcWriter
 from storage_tiers.git import GitRepository
 from storage_tiers.local import LocalStore
-from storage_tiers.stored import measure, oid_name
+from storage_tiers.stored import measure, oid_name, store_name
 
 FILES = {"shard-0": b"first sealed bytes", "shard-1": os.urandom(3000), "spans/a": b"spans"}
 
@@ -98,6 +99,74 @@ def test_plain_dvc_pull_in_a_clone_brings_equal_bytes(workspace: Any, tmp_path: 
     plain_dvc(clone, "pull")
     pulled = clone / "datasets/news/segment-0001"
     assert {name: (pulled / name).read_bytes() for name in FILES} == FILES
+
+
+def test_a_folder_that_git_ignores_already_can_be_added(workspace: Any) -> None:
+    (workspace.root / ".gitignore").write_text("segment-*/\n")
+    dvc_file = workspace.dvc.add(workspace.write("segment-0001", FILES))
+    assert not dvc_file.with_name(".gitignore").exists()
+    assert read_back(workspace, dvc_file) == FILES
+
+
+def keep_on_hot(workspace: Any, files: dict[str, bytes], scratch: Path) -> list[StoredObject]:
+    """Puts files on hot as a build does, and returns their rows of the storage manifest."""
+    scratch.mkdir()
+    rows = []
+    for number, (name, data) in enumerate(files.items()):
+        path = scratch / str(number)
+        path.write_bytes(data)
+        size_bytes, sha256, md5 = measure(path)
+        rows.append(StoredObject(f"seg/{name}", bytes(16), "key", size_bytes, sha256, md5))
+        LocalStore(workspace.hot).put(store_name(rows[-1]), path)
+    return rows
+
+
+def test_tracking_stored_objects_gives_the_bytes_that_adding_gives(
+    workspace: Any, tmp_path: Path
+) -> None:
+    files = {"b": b"two", "a": b"one", "c": b""}
+    folder = workspace.root / "datasets/news/segment-0001"
+    folder.parent.mkdir(parents=True)
+    rows = keep_on_hot(workspace, files, tmp_path / "scratch")
+    tracked = workspace.dvc.track(folder, rows)
+    text, ignored = tracked.read_bytes(), tracked.with_name(".gitignore").read_bytes()
+    added = workspace.dvc.add(workspace.write("segment-0001", files))
+    assert added == tracked
+    assert added.read_bytes() == text
+    assert added.with_name(".gitignore").read_bytes() == ignored
+    assert workspace.dvc.objects(tracked) == {
+        row.name.removeprefix("seg/"): row.md5 for row in rows
+    }
+
+
+def test_tracked_objects_may_lie_on_cold_alone_and_plain_dvc_gets_them(
+    workspace: Any, tmp_path: Path
+) -> None:
+    files = {"a": b"one", "b": b"two"}
+    folder = workspace.root / "datasets/news/segment-0001"
+    folder.parent.mkdir(parents=True)
+    rows = keep_on_hot(workspace, files, tmp_path / "scratch")
+    workspace.dvc.push(workspace.dvc.track(folder, rows))
+    LocalStore(workspace.hot).delete(store_name(rows[0]))
+    more = keep_on_hot(workspace, {"c": b"three"}, tmp_path / "more")
+    dvc_file = workspace.dvc.track(folder, [*rows, *more])
+    workspace.dvc.push(dvc_file)
+    commit(workspace, dvc_file)
+    clone = clone_of(workspace, tmp_path / "clone")
+    plain_dvc(clone, "pull")
+    pulled = clone / "datasets/news/segment-0001"
+    assert {path.name: path.read_bytes() for path in pulled.iterdir()} == {**files, "c": b"three"}
+
+
+def test_objects_that_cannot_be_one_folder_are_refused(workspace: Any, tmp_path: Path) -> None:
+    rows = keep_on_hot(workspace, {"a": b"one", "x/a": b"two"}, tmp_path / "scratch")
+    folder = workspace.root / "segment-0001"
+    with pytest.raises(ConfigError, match="two objects would be one file"):
+        workspace.dvc.track(folder, rows)
+    for place, objects in ((folder, []), (folder, rows * 2501), (tmp_path / "other", rows[:1])):
+        with pytest.raises(ConfigError, match="cannot be one folder"):
+            workspace.dvc.track(place, objects)
+    assert not folder.with_name("segment-0001.dvc").exists()
 
 
 def test_local_settings_stay_out_of_git(workspace: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage.digest import Digest, digest_of
@@ -119,6 +119,7 @@ def test_a_draft_that_cannot_be_an_entry_stores_nothing(ledger: Ledger, refused:
     assert ledger.append([draft()])[0].claim.sequence == 2
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=8), st.data())
 def test_proofs_hold_for_every_size(sizes: list[int], data: st.DataObject) -> None:
     ledger = begun(MemoryLedgerStore())

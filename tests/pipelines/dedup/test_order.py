@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pipelines.dedup.order import Ids, in_crowds, leaders, ranks, same_ids, sorted_ids
 
 # Ids that share their first eight bytes take the other way round through the sort.
-near_ids = st.builds(lambda a, b, c: bytes([a]) * 8 + bytes([b]) * 16 + bytes([c]) * 8, *[
-    st.integers(0, 2)
-] * 3)
+near_ids = st.builds(
+    lambda a, b, c: bytes([a]) * 8 + bytes([b]) * 16 + bytes([c]) * 8, *[st.integers(0, 2)] * 3
+)
 lists = st.lists(st.one_of(st.binary(min_size=32, max_size=32), near_ids), max_size=40)
 
 

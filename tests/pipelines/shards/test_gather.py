@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipelines.shards.gather import gather
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(data=st.data(), parts=st.lists(st.lists(st.binary(max_size=30), max_size=6), max_size=5))
 def test_every_value_comes_where_the_order_says(
     data: st.DataObject, parts: list[list[bytes]]

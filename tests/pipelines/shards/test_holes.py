@@ -17,7 +17,7 @@ from pipelines.shards.holes import punch_holes
 FILL = 3
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_a_hole_takes_one_documents_tokens_and_nothing_else(
     data: st.DataObject,
@@ -30,7 +30,11 @@ def test_a_hole_takes_one_documents_tokens_and_nothing_else(
     result = packed(bucket)
     spans = spans_of(result)
     rows = np.array(data.draw(st.lists(st.integers(0, spans.num_rows - 1))), np.int64)
-    how = {"sample_tokens": bucket["sample_tokens"], "dtype": bucket["dtype"], "fill_id": FILL}
+    how: dict[str, Any] = {
+        "sample_tokens": bucket["sample_tokens"],
+        "dtype": bucket["dtype"],
+        "fill_id": FILL,
+    }
     samples, named = punch_holes(result.samples, spans, rows, **how)
     gone = np.zeros(samples.num_rows * bucket["sample_tokens"], np.bool_)
     for row in rows:
@@ -57,7 +61,7 @@ def holed(sample: dict[str, Any], holes: np.ndarray) -> dict[str, Any]:
     }
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_holes_made_again_and_one_by_one_are_the_same_holes(
     data: st.DataObject, buckets: Any, packed: Callable[..., Any], spans_of: Callable[..., Any]
@@ -65,7 +69,11 @@ def test_holes_made_again_and_one_by_one_are_the_same_holes(
     bucket = data.draw(buckets.filter(lambda b: b["documents"]))
     result = packed(bucket)
     rows = np.array(data.draw(st.lists(st.integers(0, len(result.starts) - 1))), np.int64)
-    how = {"sample_tokens": bucket["sample_tokens"], "dtype": bucket["dtype"], "fill_id": FILL}
+    how: dict[str, Any] = {
+        "sample_tokens": bucket["sample_tokens"],
+        "dtype": bucket["dtype"],
+        "fill_id": FILL,
+    }
     at_once = punch_holes(result.samples, spans_of(result), rows, **how)
     again = punch_holes(*at_once, rows, **how)
     one_by_one = result.samples, spans_of(result)
@@ -81,7 +89,7 @@ def test_spans_that_do_not_fit_the_shard_are_refused(
     bucket = {"documents": [[1, 2], [3]], "sources": [0, 0], "sample_tokens": 4, "dtype": "uint8"}
     result = packed(bucket)
     spans = spans_of(result)
-    how = {"sample_tokens": 4, "dtype": "uint8", "fill_id": FILL}
+    how: dict[str, Any] = {"sample_tokens": 4, "dtype": "uint8", "fill_id": FILL}
     with pytest.raises(IntegrityError, match="another schema"):
         punch_holes(result.samples, spans.drop_columns(["source"]), np.array([0]), **how)
     outside = spans.set_column(5, spans.schema.field(5), pa.array([2, 99]))

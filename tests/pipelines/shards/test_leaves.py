@@ -27,7 +27,7 @@ def leaf(sample: dict[str, Any]) -> bytes:
     return hashlib.sha256(b"\x00" + data).digest()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_leaves_are_what_the_format_says(
     data: st.DataObject, buckets: Any, packed: Callable[..., Any], plain: Callable[..., Any]
@@ -38,7 +38,7 @@ def test_leaves_are_what_the_format_says(
     assert [bytes(row) for row in hashes] == [leaf(s) for s in plain(samples, bucket["dtype"])]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_the_width_of_storage_changes_no_leaf(
     data: st.DataObject, buckets: Any, packed: Callable[..., Any]

@@ -16,7 +16,7 @@ from pipelines.schema import shard_schema
 from pipelines.shards.pack import pack_bucket
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_spans_lead_back_to_every_document(
     data: st.DataObject, buckets: Any, packed: Callable[..., Any], plain: Callable[..., Any]
@@ -30,7 +30,7 @@ def test_spans_lead_back_to_every_document(
     assert result.num_fill < bucket["sample_tokens"]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_pieces_say_where_each_document_ends_and_whose_it_is(
     data: st.DataObject, buckets: Any, packed: Callable[..., Any], plain: Callable[..., Any]
@@ -47,7 +47,7 @@ def test_pieces_say_where_each_document_ends_and_whose_it_is(
         assert sample["sources"] == expected
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_only_fill_is_left_out_of_the_loss(
     data: st.DataObject, buckets: Any, packed: Callable[..., Any], plain: Callable[..., Any]

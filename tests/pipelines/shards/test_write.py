@@ -15,7 +15,9 @@ import pytest
 
 from lineage.errors import ConfigError, IntegrityError, Unavailable
 from lineage.keys.sealing import Seal, open_parquet
+from pipelines.schema import LEAF
 from pipelines.shards import write
+from pipelines.shards.leaves import leaf_hashes
 from pipelines.shards.write import rows_per_group, write_shard, write_table
 
 SEAL = Seal(b"w" * 16, b"o" * 16, b"k" * 32)
@@ -27,8 +29,12 @@ def samples(packed: Callable[..., Any]) -> pa.Table:
     chance = np.random.default_rng(0)
     documents = [chance.integers(0, 50_000, 4_000).tolist() for _ in range(100)]
     bucket = {"documents": documents, "sources": [1] * 100, "dtype": "uint16"}
-    table: pa.Table = packed(bucket | {"sample_tokens": 2_048}).samples
-    return table
+    return with_leaves(packed(bucket | {"sample_tokens": 2_048}).samples, 2_048, "uint16")
+
+
+def with_leaves(samples: pa.Table, sample_tokens: int, dtype: str) -> pa.Table:
+    hashes = [bytes(row) for row in leaf_hashes(samples, sample_tokens, dtype)]
+    return samples.append_column(LEAF, pa.array(hashes, LEAF.type))
 
 
 @contextmanager
@@ -83,7 +89,7 @@ def test_more_row_groups_than_a_sealed_file_numbers_are_refused(
     packed: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bucket = {"documents": [[1] * 65_536], "sources": [0], "sample_tokens": 2, "dtype": "uint8"}
-    many = packed(bucket).samples
+    many = with_leaves(packed(bucket).samples, 2, "uint8")
     monkeypatch.setattr(write, "SHARD_GROUP_BYTES", 1)
     with pytest.raises(ConfigError, match="32768 row groups"):
         write_shard(tmp_path / "shard", many, SEAL, sample_tokens=2, token_bytes=1)
@@ -93,6 +99,8 @@ def test_more_row_groups_than_a_sealed_file_numbers_are_refused(
 def test_samples_of_another_shape_are_refused(samples: pa.Table, tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match="not samples of 1024 tokens"):
         write_shard(tmp_path / "shard", samples, SEAL, sample_tokens=1_024, token_bytes=2)
+    with pytest.raises(IntegrityError, match="not samples"):
+        write_shard(tmp_path / "shard", samples.drop_columns([LEAF.name]), SEAL, **SHAPE)
 
 
 def test_a_full_disk_leaves_nothing_behind(samples: pa.Table, tmp_path: Path) -> None:

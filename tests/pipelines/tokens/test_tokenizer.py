@@ -196,14 +196,14 @@ def test_a_difference_names_row_and_position_and_no_text(tokenizer: Tokenizer) -
     wrong = np.frombuffer(tokens[1].as_py(), tokenizer.identity.dtype).copy()
     wrong[1] += 1
     changed_tokens = pa.array([tokens[0].as_py(), wrong.tobytes()], pa.large_binary())
-    with pytest.raises(IntegrityError, match="row 1.*token 1") as caught:
+    with pytest.raises(IntegrityError, match=r"row 1.*token 1") as caught:
         tokenizer.check(column, changed_tokens, [0, 1])
     assert "river" not in str(caught.value)
 
 
 def test_a_missing_end_token_is_a_difference(tokenizer: Tokenizer) -> None:
     column = strings("")
-    with pytest.raises(IntegrityError, match="row 0.*token 0"):
+    with pytest.raises(IntegrityError, match=r"row 0.*token 0"):
         tokenizer.check(column, pa.array([b""], pa.large_binary()), [0])
 
 
@@ -222,12 +222,13 @@ def test_a_name_that_is_no_file_here_is_never_looked_for_elsewhere(
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\xff\xfe", b"[]", b"{}", b'{"model": {}}', b'{"model": {"vocab": {"a": "b"}}}']
+    "content",
+    [b"", b"\xff\xfe", b"[]", b"{}", b'{"model": {}}', b'{"model": {"vocab": {"a": "b"}}}'],
 )
 def test_a_file_that_is_no_tokenizer_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(content)
-    with pytest.raises(ConfigError, match="not a tokenizer.json"):
+    with pytest.raises(ConfigError, match=r"not a tokenizer\.json"):
         Tokenizer.load(path, END)
 
 

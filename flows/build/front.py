@@ -1,0 +1,33 @@
+"""A build at the front: with progress on a person's terminal, through Prefect."""
+
+from __future__ import annotations
+
+import importlib
+
+from flows.build.plan import plan_build
+from flows.build.report import BuildReport, nothing_new
+from flows.progress import Progress
+from flows.server import start_server
+from lineage.workspace import Workspace
+
+
+def build_at_the_front(
+    workspace: Workspace, dataset: str, workers: int, *, quiet: bool
+) -> BuildReport:
+    """Builds a dataset as a flow run.
+
+    The plan is made first: where nothing is new, Prefect is not even started.
+
+    Raises:
+        ShardlineError: as `flows.build.build.build_dataset`.
+    """
+    started = workspace.now()
+    plan = plan_build(workspace, dataset)
+    if plan.nothing_new:
+        return nothing_new(plan, (workspace.now() - started).total_seconds())
+    with start_server(workspace.state / "prefect", workspace.entropy) as server:
+        # Imported while the server starts; Prefect reads its settings at import.
+        flow = importlib.import_module("flows.build.flow")
+        with server.connected(), Progress(quiet=quiet) as progress:
+            report: BuildReport = flow.build_with_prefect(workspace, dataset, workers, progress)
+            return report

@@ -1,0 +1,163 @@
+"""Audit: every check there is, over the ledger, the keys, the manifests and the tiers.
+
+Nothing stored can stop it: what is wrong becomes a finding that names the thing, and
+the rest is looked at all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from lineage.audit.answer import Answer
+from lineage.audit.reading import Objects, Reading
+from lineage.commitments import commitment_root
+from lineage.digest import Digest
+from lineage.errors import ShardlineError
+from lineage.keys.keytable import committed_head
+from lineage.keys.trust import workspace_trust
+from lineage.ledger.history import Finding
+from lineage.ledger.merkle import root_of
+from lineage.ledger.verify import verify_ledger
+from lineage.manifests.content import SegmentInfo
+from lineage.manifests.storage import StoredObject
+from lineage.side import read_side_object
+from lineage.tables import binary_matrix, table_root
+from lineage.versions import Version
+from lineage.workspace import Workspace
+
+CheckBooks = Callable[[Sequence[Mapping[str, Any]]], None]
+
+
+class VerifiedObjects(Objects, Protocol):
+    """Stored bytes that can be verified on each tier; the tiers implement it."""
+
+    def findings(self, obj: StoredObject) -> Sequence[tuple[str, str]]:
+        """What is wrong with an object on any tier, and where: nothing if it is sound."""
+
+
+@dataclass(slots=True)
+class _Count:
+    entries: int = 0
+    keys: int = 0
+    versions: int = 0
+    objects: int = 0
+    bytes: int = 0
+
+
+def ask_verify(workspace: Workspace, objects: VerifiedObjects, check_books: CheckBooks) -> Answer:
+    """Verifies everything the workspace holds.
+
+    Args:
+        check_books: raises IntegrityError when a version's books do not balance.
+    """
+    count = _Count()
+    findings = list(_ledger(workspace, count))
+    tree_size = count.entries
+    if not findings:
+        findings += _keys(workspace, count)
+        findings += _versions(workspace, objects, check_books, count)
+    facts = {
+        "sound": not findings,
+        "findings": [{"what": item.what, "where": item.where} for item in findings],
+        "checked": {name: getattr(count, name) for name in count.__slots__},
+    }
+    return Answer("verify", facts, tree_size, complete=count.versions > 0 or not findings)
+
+
+def _ledger(workspace: Workspace, count: _Count) -> Iterator[Finding]:
+    remembered = workspace.root / "treehead"
+    text = remembered.read_text() if remembered.is_file() else None
+    try:
+        count.entries = workspace.ledger.size
+        yield from verify_ledger(workspace.ledger, workspace_trust(workspace.config), text)
+    except ShardlineError as error:
+        yield Finding(error.message, "ledger")
+
+
+def _keys(workspace: Workspace, count: _Count) -> Iterator[Finding]:
+    """Every wrapped key opens, and the table is the one that the ledger commits."""
+    committed = committed_head(workspace.ledger.entries())
+    for row in workspace.keys.rows(committed.size):
+        count.keys += 1
+        try:
+            workspace.wrapping.unwrap(row.wrapped, row.use)
+        except ShardlineError as error:
+            yield Finding(error.message, f"key {row.use.key_id}")
+    head = workspace.keys.head(committed.size)
+    if head != committed:
+        what = f"the key table is not the one of {committed.size} rows that the ledger commits"
+        yield Finding(what, "key table")
+
+
+def _versions(
+    workspace: Workspace, objects: VerifiedObjects, check_books: CheckBooks, count: _Count
+) -> Iterator[Finding]:
+    reading = Reading(workspace, objects, "audit")
+    seen: set[bytes] = set()
+    for version in reading.index.versions:
+        count.versions += 1
+        try:
+            stored = reading.storage(version).objects
+            yield from _objects(objects, [o for o in stored if o.object_id not in seen], count)
+            seen.update(o.object_id for o in stored)
+            yield from _content(reading, version, check_books)
+        except ShardlineError as error:
+            yield Finding(error.message, f"version {version.name}")
+    yield from _side_objects(reading)
+
+
+def _objects(
+    objects: VerifiedObjects, stored: Sequence[StoredObject], count: _Count
+) -> Iterator[Finding]:
+    for item in stored:
+        count.objects += 1
+        count.bytes += item.size_bytes
+        for what, where in objects.findings(item):
+            yield Finding(what, where)
+
+
+def _content(reading: Reading, version: Version, check_books: CheckBooks) -> Iterator[Finding]:
+    content = reading.content(version)
+    check_books(content.books)
+    for name, info in content.tables.items():
+        if table_root(reading.table(version, name)) != info.root:
+            yield Finding(f"the table {name} has another root", f"version {version.name}")
+    for segment in content.segments:
+        for what in _segment(reading, version, segment):
+            yield Finding(what, f"version {version.name}, {segment.name}")
+
+
+def _segment(reading: Reading, version: Version, segment: SegmentInfo) -> Iterator[str]:
+    storage, dataset = reading.storage(version), version.dataset
+    folder = storage.folder(segment.name)
+    samples = [item for item in folder if Path(item.name).name.startswith("shard-")]
+    spans = [reading.read(dataset, item) for item in folder if item not in samples]
+    leaves = b"".join(_leaves(reading, dataset, item) for item in samples)
+    hashes = [leaves[start : start + 32] for start in range(0, len(leaves), 32)]
+    if Digest(root_of(hashes)) != segment.content_root:
+        yield "the samples have another content_root"
+    if table_root(pa.concat_tables(spans)) != segment.spans_root:
+        yield "the spans have another root"
+    salt = reading.lease(dataset).seal(bytes.fromhex(segment.salt_object)).key
+    if commitment_root(spans, salt) != segment.commitment_root:
+        yield "the documents have another commitment_root"
+
+
+def _leaves(reading: Reading, dataset: str, stored: StoredObject) -> bytes:
+    return binary_matrix(reading.read(dataset, stored, ["leaf"])["leaf"]).tobytes()
+
+
+def _side_objects(reading: Reading) -> Iterator[Finding]:
+    """Every reason and environment that an entry names opens."""
+    for entry in reading.workspace.ledger.entries(predicates={"approval", "run"}):
+        name = entry.body.get("reason_object") or entry.body.get("environment_object")
+        try:
+            lease = reading.lease(str(entry.body["dataset"]))
+            read_side_object(reading.workspace, bytes.fromhex(str(name)), lease)
+        except ShardlineError as error:
+            yield Finding(error.message, f"entry {entry.position}")

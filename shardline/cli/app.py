@@ -1,0 +1,55 @@
+"""The command line: `shardline`. Every command and exit code stands in docs/cli.md."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import click
+import typer
+
+from lineage.errors import ShardlineError
+from shardline.cli import approve, audit, build, demo, init, schedule, tier
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    help="Raw text in, proven training shards out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("demo")(demo.demo)
+app.command("init")(init.init)
+app.command("build")(build.build)
+app.command("versions")(build.versions)
+app.command("approve")(approve.approve)
+app.command("why")(audit.why)
+app.add_typer(audit.app, name="audit")
+app.add_typer(tier.app, name="tier")
+app.command("schedule")(schedule.schedule)
+app.command("scheduler")(schedule.scheduler)
+
+
+def main() -> NoReturn:
+    """Runs the command line; a user sees one clear error, never a traceback."""
+    try:
+        code = app(standalone_mode=False)
+    except ShardlineError as error:
+        _complain(error.message, error.hint)
+        code = error.exit_code
+    except click.exceptions.Abort:
+        code = INTERRUPTED
+    except KeyboardInterrupt:
+        _complain("interrupted", "nothing half-made is visible; run it again")
+        code = INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(message: str, hint: str) -> None:
+    print(f"error: {message}", file=sys.stderr)
+    if hint:
+        print(f"       {hint}", file=sys.stderr)

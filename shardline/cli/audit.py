@@ -1,0 +1,103 @@
+"""`shardline audit` and `shardline why`: answers with how far they reach."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lineage.audit.answer import Answer
+from lineage.audit.documents import ask_documents, ask_why
+from lineage.audit.index import LedgerIndex
+from lineage.audit.reading import Reading
+from lineage.audit.runs import ask_run, ask_runs
+from lineage.audit.search import Wanted
+from lineage.audit.verify import ask_verify
+from lineage.errors import ConfigError, IntegrityError, NotFound
+from lineage.workspace import Workspace
+from shardline.cli.options import JsonOption, WorkspaceOption, open_workspace
+from shardline.cli.output import show
+from shardline.cli.texts import documents_text, run_text, runs_text, verify_text, why_text
+
+app = typer.Typer(help="Ask what a model was trained on, where a document is, and verify all.")
+
+
+@app.command("run")
+def audit_run(
+    run: Annotated[str, typer.Argument(help="A run's id, its start, or a model's name.")],
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell what a run was trained on: versions, sources, licences, approvals, environment."""
+    opened = open_workspace(workspace)
+    show(ask_run(_reading(opened, "audit"), run), as_json, run_text)
+
+
+@app.command("runs")
+def audit_runs(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+    """List all runs."""
+    opened = open_workspace(workspace)
+    show(ask_runs(LedgerIndex(opened.ledger.entries())), as_json, runs_text)
+
+
+@app.command("document")
+def audit_document(
+    id: Annotated[str | None, typer.Option(help="A document id or a record's own id.")] = None,  # noqa: A002
+    text_file: Annotated[Path | None, typer.Option(help="A file with the exact text.")] = None,
+    where: Annotated[str | None, typer.Option(help="SQL condition over the decisions.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="One dataset only.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most documents told of.")] = 20,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell where a document is, which runs were given it, and the first checkpoint of each."""
+    opened = open_workspace(workspace)
+    wanted = Wanted(id, None if text_file is None else _text(text_file), where)
+    reading = _reading(opened, "lookup" if text_file is not None else "audit")
+    show(ask_documents(reading, wanted, dataset, limit), as_json, documents_text)
+
+
+@app.command("verify")
+def audit_verify(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+    """Verify everything: tree, signatures, keys, manifests, every object's digest, books."""
+    answer = verify(open_workspace(workspace))
+    show(answer, as_json, verify_text)
+    if not answer.facts["sound"]:
+        raise typer.Exit(IntegrityError.exit_code)
+
+
+def why(
+    dataset: Annotated[str, typer.Argument(help="NAME of a dataset.")],
+    document: Annotated[str, typer.Argument(help="A document id or a record's own id.")],
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell why a document is or is not in a dataset: every decision on it."""
+    opened = open_workspace(workspace)
+    show(ask_why(_reading(opened, "audit"), dataset, document), as_json, why_text)
+
+
+def verify(workspace: Workspace) -> Answer:
+    """Every check over one workspace."""
+    from flows.storage import workspace_tiers
+    from pipelines.books import Books
+
+    return ask_verify(
+        workspace, workspace_tiers(workspace), lambda books: Books.parse(list(books)).balance()
+    )
+
+
+def _reading(workspace: Workspace, purpose: str) -> Reading:
+    from flows.storage import workspace_tiers
+
+    return Reading(workspace, workspace_tiers(workspace), purpose)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        raise NotFound(f"{path}: there is no such file") from None
+    except (UnicodeDecodeError, IsADirectoryError):
+        raise ConfigError(f"{path}: not a file of UTF-8 text") from None

@@ -1,0 +1,30 @@
+"""Options that many commands share, and how they open a workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lineage.workspace import Workspace, find_workspace
+
+WorkspaceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--workspace",
+        "-w",
+        envvar="SHARDLINE_WORKSPACE",
+        help="The workspace's folder; the nearest one from here upwards when left out.",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+
+
+def open_workspace(folder: Path | None) -> Workspace:
+    """The workspace that a command works on.
+
+    Raises:
+        NotFound: there is none.
+    """
+    return Workspace(folder if folder is not None else find_workspace(Path.cwd()))

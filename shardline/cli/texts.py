@@ -1,0 +1,132 @@
+"""Answers in words, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from shardline.cli.output import row
+
+
+def run_text(facts: Mapping[str, Any]) -> Iterator[str]:
+    """A run and everything upstream."""
+    version, given = facts["version"], facts["given"]
+    yield row("run", f"{facts['run']}  model {facts['model']}, begun {facts['begun']}")
+    yield row("version", f"{version['name']}  {version['manifest']}")
+    yield row("holds", f"{version['documents']:,} documents, {version['tokens']:,} tokens")
+    for item in facts["approvals"]:
+        yield row("approved", f"{item['time']} by {item['approver']}")
+    if not facts["approved_when_read"]:
+        yield row("approved", "nobody had approved this version when the run began")
+    for source in facts["sources"]:
+        yield row("source", _source(source))
+    for transform in facts["transforms"]:
+        yield row("transform", f"{transform['name']} revision {transform['revision']}")
+    tokenizer = facts["tokenizer"]
+    yield row("tokenizer", f"{tokenizer['num_ids']} ids, behaviour {tokenizer['behaviour']}")
+    yield row(
+        "given", f"{given['steps']:,} steps, {given['samples']:,} samples, {given['tokens']:,} tokens"
+    )
+    for item in facts["checkpoints"]:
+        yield row("checkpoint", f"step {item['step']}  {item['checkpoint']}")
+    yield from _environment(facts["environment"])
+    yield from _base(facts["base_checkpoint"])
+    yield row("keys released", f"ledger entries {facts['keys_released']}")
+
+
+def runs_text(facts: Mapping[str, Any]) -> Iterator[str]:
+    """All runs, a line each."""
+    for run in facts["runs"]:
+        done = f"{run['steps']} steps, {run['checkpoints']} checkpoints"
+        yield f"{run['run']}  {run['model']}  {run['version']}  {run['begun']}  {done}"
+    if not facts["runs"]:
+        yield "no runs"
+
+
+def documents_text(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Documents with their versions and runs."""
+    yield row("documents", f"{facts['num_documents']:,} found")
+    for document in facts["documents"]:
+        yield row("document", document["document_id"])
+        yield from _decision(document["last_decision"])
+        for version in document["versions"]:
+            samples = ", ".join(f"{first}-{last}" for first, last in version["samples"])
+            where = f"{', '.join(version['shards'])} samples {samples}, {version['tokens']} tokens"
+            yield row("  version", f"{version['version']}  {where}")
+        if not document["versions"]:
+            yield row("  version", "in none")
+        for run in document["runs"]:
+            yield row("  run", _given(run))
+        if not document["runs"]:
+            yield row("  run", "no run was given it")
+
+
+def why_text(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Every decision on each document."""
+    for document in facts["documents"]:
+        yield row("document", document["document_id"])
+        for decision in document["decisions"]:
+            yield row("  in", decision["version"])
+            yield from _decision(decision)
+        for version, place in document["lies_in"].items():
+            if place["shards"]:
+                yield row("  lies in", f"{version}  {', '.join(place['shards'])}")
+
+
+def verify_text(facts: Mapping[str, Any]) -> Iterator[str]:
+    """What was checked, and what is wrong."""
+    checked = facts["checked"]
+    yield row("checked", ", ".join(f"{count:,} {name}" for name, count in checked.items()))
+    for finding in facts["findings"]:
+        yield row("WRONG", f"{finding['where']}: {finding['what']}")
+    yield row("result", "sound" if facts["sound"] else f"{len(facts['findings'])} findings")
+
+
+def _source(source: Mapping[str, Any]) -> str:
+    amount = f"{source['documents']:,} documents, {source['tokens']:,} tokens"
+    return f"{source['source']}  {source['licence']}  {source['class']}  {amount}"
+
+
+def _environment(facts: Mapping[str, Any]) -> Iterator[str]:
+    yield row("environment", f"Python {facts['python']}, {facts['platform']}")
+    code, packages = facts["code"], facts["packages"]
+    if code is not None:
+        state = "with uncommitted changes" if code["dirty"] else "clean"
+        yield row("code", f"commit {code['commit']}, {state}")
+    yield row("packages", f"{len(packages)} recorded; see --json")
+    accelerator = facts["accelerator"]
+    yield row("accelerator", "none" if accelerator is None else ", ".join(accelerator["devices"]))
+
+
+def _base(facts: Mapping[str, Any] | None) -> Iterator[str]:
+    if facts is None:
+        return
+    known = "recorded here" if facts["recorded_here"] else "not recorded here: unknown origin"
+    yield row("started from", f"{facts['checkpoint']}  {known}")
+    if "upstream" in facts and "run" in facts["upstream"]:
+        yield row("  saved by", f"run {facts['run']} at step {facts['step']}, itself:")
+        yield from (f"  {line}" for line in run_text(facts["upstream"]))
+
+
+def _decision(decision: Mapping[str, Any] | None) -> Iterator[str]:
+    if decision is None:
+        return
+    rule = f" by {decision['rule']}" if decision["rule"] else ""
+    measured = f" ({decision['value']} against {decision['threshold']})"
+    yield row("  decided", decision["verdict"] + rule + (measured if decision["value"] else ""))
+    if decision["path"] is not None:
+        place = f"{decision['source']}, {decision['path']} at {decision['offset']}"
+        yield row("  lies at", place)
+    if decision["edits"]:
+        yield row("  edited", decision["edits"])
+    if decision["survivor_id"] and decision["survivor_id"] != decision["document_id"]:
+        yield row("  survivor", decision["survivor_id"])
+
+
+def _given(run: Mapping[str, Any]) -> str:
+    first = run["first_checkpoint"]
+    saw = f"first checkpoint: step {first['step']}" if first else "no checkpoint holds it"
+    if not run["times"]:
+        return f"{run['model']} ({run['run'][:8]})  had its keys, was not given it"
+    times = f"{run['times']} times" if run["times"] != 1 else "once"
+    return f"{run['model']} ({run['run'][:8]})  given {times}, first at step {run['first_step']}; {saw}"
