@@ -189,8 +189,11 @@ def figures(
         rates = [size / seconds for seconds in work_s if seconds > 0]
         if rates:
             yield Figure(f"prep.stage.{stage}", rates, "MB/s of one worker", about=about)
-    for label, theirs in (("documents", "documents_out"), ("tokens", "tokens")):
-        counts = [report[label] for report in reports]
+    for label, our, theirs in (
+        ("documents", "documents_added", "documents_out"),
+        ("tokens", "tokens", "tokens"),
+    ):
+        counts = [report[our] for report in reports]
         yield Figure(f"prep.{label}", counts, label, name, [one[theirs] for one in said], about)
 
 

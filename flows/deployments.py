@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,8 @@ def serve(
 ) -> None:
     """Serves the workspace's schedules until it is told to stop (SIGTERM or Ctrl-C).
 
+    For the main thread of a command.
+
     Each schedule is a Prefect deployment; one build runs at a time, in a process of
     its own. Deployments, schedules and past runs lie in the user's Prefect server, or
     in ours under ``.shardline/prefect``, and are there again after a restart. Of the
@@ -59,17 +61,13 @@ def serve(
         raise ConfigError(
             f"{root / FILE_NAME} has no schedule", 'add one: shardline schedule NAME --cron "…"'
         )
-    # Until Prefect's runner listens to SIGTERM, it ends us like Ctrl-C: by the exits below.
-    signal.signal(signal.SIGTERM, _interrupt)
-    # A flow run starts in the current folder, whose files must not stand in for modules.
-    os.environ["PYTHONSAFEPATH"] = "1"
-    try:
-        with _alone(root), start_server(root / _HOME, entropy, schedules=True) as server:
+    with _alone(root), _stoppable():
+        # A flow run starts in the current folder, whose files must not stand in for modules.
+        os.environ["PYTHONSAFEPATH"] = "1"
+        with start_server(root / _HOME, entropy, schedules=True) as server:
             flow = make_flow()
             with server.connected():
                 _run(root, schedules, flow)
-    except KeyboardInterrupt:
-        return
 
 
 def follow_runner() -> None:
@@ -92,6 +90,22 @@ def _alone(root: Path) -> Iterator[None]:
         raise Conflict(
             f"the schedules of {root} are served already", "stop the other process first"
         ) from None
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """SIGTERM and Ctrl-C both leave the block in good order, without an error."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    # While Prefect's runner runs it takes SIGTERM itself, and then ends its flow runs;
+    # on Ctrl-C alone it would wait for them.
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, _terminate)
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _run(root: Path, schedules: Sequence[Schedule], flow: Flow[..., Any]) -> None:
@@ -129,6 +143,10 @@ def _name(root: Path, schedule: Schedule, tag: str) -> str:
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _leave_when_orphaned(parent: int) -> None:

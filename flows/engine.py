@@ -96,7 +96,7 @@ class LocalEngine:
         self._lifeline: Connection | None = None
         self._pool: ProcessPoolExecutor | None = None
         # Threads may share an engine: with one worker, one of them works at a time.
-        self._working = threading.Lock()
+        self._working = threading.RLock()
         if num_workers > 1:
             self._pool = self._start_pool(preload, start_method or _quickest_start_method())
 

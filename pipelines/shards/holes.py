@@ -85,7 +85,7 @@ def _nameless(spans: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
 
 
 @numba.njit(nogil=True, cache=True)
-def _punch(  # noqa: PLR0917 - a kernel takes its arrays one by one
+def _punch(
     ids: npt.NDArray[np.unsignedinteger],
     mask: npt.NDArray[np.uint8],
     masked: npt.NDArray[np.bool_],

@@ -75,7 +75,7 @@ def _hashed(words: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64], count: i
 
 
 @numba.njit(nogil=True, cache=True)
-def _lay_out(  # noqa: PLR0917 - a kernel takes its arrays one by one
+def _lay_out(
     ids: npt.NDArray[np.unsignedinteger],
     boundaries: npt.NDArray[np.uint32],
     pieces: npt.NDArray[np.int32],

@@ -125,7 +125,7 @@ def _count_pieces(starts: Ints, lengths: Ints, sample_tokens: int, num_samples: 
 
 
 @numba.njit(nogil=True, cache=True)
-def _write_pieces(  # noqa: PLR0917 - a kernel takes its arrays one by one
+def _write_pieces(
     starts: Ints,
     lengths: Ints,
     sources: npt.NDArray[np.int32],

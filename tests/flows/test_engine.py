@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -71,6 +71,21 @@ def test_results_are_the_same_with_any_number_of_workers(num_workers: int) -> No
 def test_one_worker_is_this_process() -> None:
     with LocalEngine(1) as engine:
         assert set(engine.map(process_id, range(3))) == {os.getpid()}
+
+
+def test_threads_that_share_one_worker_take_turns() -> None:
+    working: list[int] = []
+
+    def work(number: int) -> int:
+        working.append(number)
+        time.sleep(0.01)
+        at_once = len(working)
+        working.remove(number)
+        return at_once
+
+    with LocalEngine(1) as engine, ThreadPoolExecutor(8) as threads:
+        calls = [threads.submit(engine.submit, work, number) for number in range(8)]
+        assert [call.result().result() for call in calls] == [1] * 8
 
 
 def test_several_workers_are_other_processes(pair: LocalEngine) -> None:
