@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from flows.storage import workspace_dvc, workspace_git
-from lineage.durable import replace_file
+from lineage.durable import disk_error, replace_file
+from lineage.errors import ConfigError
 from lineage.founding import found_workspace
 from lineage.keys.wrapping import Entropy
 from lineage.workspace import Now, Workspace
@@ -25,13 +26,18 @@ def create_workspace(
 
     Raises:
         Conflict: it is a workspace already.
-        ConfigError: Git is missing.
+        ConfigError: it is a file, or Git is missing.
         Unavailable: a folder cannot be written.
     """
-    root.mkdir(parents=True, exist_ok=True)
-    workspace = found_workspace(root.resolve(), hot, cold, entropy, now)
-    for folder in _FOLDERS:
-        (workspace.root / folder).mkdir(exist_ok=True)
+    if root.exists() and not root.is_dir():
+        raise ConfigError(f"{root}: a file, not a folder", "choose another place")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        workspace = found_workspace(root.resolve(), hot, cold, entropy, now)
+        for folder in _FOLDERS:
+            (workspace.root / folder).mkdir(exist_ok=True)
+    except OSError as error:
+        raise disk_error(error, root) from None
     git = workspace_git(workspace)
     git.create()
     workspace_dvc(workspace).create()

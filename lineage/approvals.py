@@ -1,59 +1,16 @@
-"""Approvals: who approved which version, over the digest of its content manifest."""
+"""Approving a version: a person signs the digest of its content manifest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
-
-from lineage.digest import Digest
 from lineage.errors import AccessDenied, Conflict
+from lineage.keys.approvals import Approval, approvals
 from lineage.keys.keytable import KeyTableHead
 from lineage.ledger.draft import Draft
-from lineage.ledger.entry import Entry
+from lineage.ledger.envelope import Signer
 from lineage.ledger.statement import Subject
 from lineage.side import write_side_object
 from lineage.versions import Version
 from lineage.workspace import PUBLISH_LOCK, PUBLISH_WAIT_S, Workspace
-
-
-@dataclass(frozen=True, slots=True)
-class Approval:
-    """One approval as it stands in the ledger.
-
-    Attributes:
-        approver: principal id.
-        manifest: digest of the content manifest that was approved.
-        time: UTC.
-    """
-
-    entry_id: str
-    approver: str
-    dataset: str
-    number: int
-    manifest: Digest
-    time: datetime
-
-
-def approvals(entries: Iterable[Entry]) -> list[Approval]:
-    """All approvals among these entries, oldest first."""
-    return [
-        Approval(
-            entry.entry_id,
-            entry.principal,
-            entry.body["dataset"],
-            int(entry.body["number"]),
-            Digest.parse(entry.body["manifest"]),
-            entry.time,
-        )
-        for entry in entries
-        if entry.predicate == "approval"
-    ]
-
-
-def is_approved(entries: Iterable[Entry], manifest: Digest) -> bool:
-    """Whether somebody approved the version of this content manifest."""
-    return any(approval.manifest == manifest for approval in approvals(entries))
 
 
 def approve(workspace: Workspace, version: Version, reason: str) -> Approval:
@@ -64,17 +21,22 @@ def approve(workspace: Workspace, version: Version, reason: str) -> Approval:
         AccessDenied: the builder would approve its own work though others could.
     """
     signer = workspace.signer("owner")
-    for given in approvals(workspace.ledger.entries()):
-        if (given.manifest, given.approver) == (version.manifest, signer.principal):
-            raise Conflict(f"{version.name} is approved already", "nothing is to be done")
     if signer.principal == workspace.config.principals["builder"]:
         raise AccessDenied("who builds does not approve", "approve as a person")
+    # Looked up under the lock: two who approve at once give one entry and one Conflict.
     with workspace.locked(PUBLISH_LOCK, "a build is publishing", PUBLISH_WAIT_S):
+        _require_new(workspace, version, signer)
         side, head = write_side_object(workspace, version.dataset, reason.encode())
         body = _body(version, side.hex(), head)
         draft = Draft("approval", (Subject(version.name, version.manifest),), body, (signer,))
         (entry,) = workspace.ledger.append([draft])
     return approvals([entry])[0]
+
+
+def _require_new(workspace: Workspace, version: Version, signer: Signer) -> None:
+    for given in approvals(workspace.ledger.entries(predicates={"approval"})):
+        if (given.manifest, given.approver) == (version.manifest, signer.principal):
+            raise Conflict(f"{version.name} is approved already", "nothing is to be done")
 
 
 def _body(version: Version, reason: str, head: KeyTableHead) -> dict[str, object]:

@@ -7,7 +7,6 @@ as a decimal string, so that no reader loses 64-bit values to a double.
 from __future__ import annotations
 
 import hashlib
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,7 +79,10 @@ def frame(*parts: bytes) -> bytes:
     Each part is preceded by its length as u64 little-endian. The first part is a
     domain, such as ``b"shardline/document-id/v1"``.
     """
-    return b"".join(struct.pack("<Q", len(part)) + part for part in parts)
+    framed: list[bytes] = []
+    for part in parts:
+        framed += (len(part).to_bytes(8, "little"), part)
+    return b"".join(framed)
 
 
 def canonical_json(value: object) -> bytes:

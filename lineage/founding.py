@@ -16,11 +16,11 @@ from lineage.keys.keytable import SYSTEM_ZONE, KeyTable
 from lineage.keys.minting import KeyMinter
 from lineage.keys.signers import create_signing_key, public_hex
 from lineage.keys.wrapping import Entropy, FileWrappingKey
-from lineage.ledger.envelope import Signer
 from lineage.ledger.draft import Draft
+from lineage.ledger.envelope import Signer
 from lineage.ledger.log import Ledger
-from lineage.ledger.statement import Subject
 from lineage.ledger.sqlite import SqliteLedgerStore
+from lineage.ledger.statement import Subject
 from lineage.ledger.treehead import LogSigner
 from lineage.workspace import STATE, Now, Workspace
 

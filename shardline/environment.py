@@ -33,8 +33,13 @@ def capture_environment(variables: Sequence[str], folder: Path) -> dict[str, obj
         "accelerator": _accelerator(),
         "container": _container(os.environ),
         "code": _code(folder),
-        "variables": {name: os.environ[name] for name in variables if name in os.environ},
+        "variables": {name: _value(name) for name in variables if name in os.environ},
     }
+
+
+def _value(name: str) -> str:
+    # Bytes that are no UTF-8 stand as lone surrogates, which JSON cannot hold.
+    return os.environ[name].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _packages() -> dict[str, str]:

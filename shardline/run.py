@@ -1,5 +1,7 @@
 """A training run: which version it reads, with which keys, how far, and what it saved.
 
+In a training script:
+
     with shardline.training_run("corpus@v3", model="small", seed=7) as run:
         for batch in shardline.ShardFeed(run, batch_size=64):
             ...
@@ -11,7 +13,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -19,11 +20,11 @@ from typing import Self
 
 import pyarrow.parquet as pq
 
-from lineage.approvals import is_approved
 from lineage.batches import Batches
 from lineage.consumption import Consumption
 from lineage.digest import Digest, canonical_json, digest_of, digest_of_file
 from lineage.errors import ConfigError, NotFound
+from lineage.keys.approvals import is_approved
 from lineage.keys.gate import AccessRequest, KeyLease
 from lineage.keys.sealing import open_parquet
 from lineage.ledger.draft import Draft
@@ -73,15 +74,18 @@ def training_run(
         join: id of a run that rank 0 began; other ranks join it and record nothing.
 
     Raises:
-        NotFound: no workspace, or no such version.
+        NotFound: no workspace, no such version, or no such base checkpoint.
         AccessDenied: no grant, or nobody approved the version; the refusal is recorded.
+        ConfigError: a rank joins with another version or seed than the run's.
         IntegrityError: a manifest is not what the ledger names.
     """
     opened = Workspace(Path(workspace or find_workspace(Path.cwd())), entropy, now)
     found = find_version(opened.ledger.entries(predicates={"version"}), version)
     if join is not None:
         lease = opened.gate.rejoin(join, found.dataset)
+        _require_same(opened, join, found, seed)
         return TrainingRun(opened, found, lease, join, seed, records=False)
+    base = None if base_checkpoint is None else checkpoint_digest(base_checkpoint)
     run_id = entropy(16).hex()
     approved = is_approved(opened.ledger.entries(predicates={"approval"}), found.manifest)
     request = AccessRequest(
@@ -94,7 +98,6 @@ def training_run(
     )
     lease = opened.gate.release(request)
     run = TrainingRun(opened, found, lease, run_id, seed, records=True)
-    base = None if base_checkpoint is None else checkpoint_digest(base_checkpoint)
     run.begin(model, base, approved)
     return run
 
@@ -303,6 +306,21 @@ def checkpoint_digest(checkpoint: str | Path) -> Digest:
     if not path.is_file():
         raise NotFound(f"{path}: no such checkpoint", "save it first, then record it")
     return digest_of_file(path)
+
+
+def _require_same(workspace: Workspace, run: str, version: Version, seed: int) -> None:
+    """Ranks that read another version or order would make the run's record untrue."""
+    for entry in workspace.ledger.entries(predicates={"run"}):
+        if entry.body["run"] == run:
+            wanted = f"{entry.body['dataset']}@v{entry.body['number']}", int(entry.body["seed"])
+            if wanted != (version.name, seed):
+                raise ConfigError(
+                    f"run {run} reads {wanted[0]} with seed {wanted[1]}, this rank "
+                    f"{version.name} with seed {seed}",
+                    "pass what rank 0 passed",
+                )
+            return
+    raise NotFound(f"no run {run} is recorded", "let rank 0 begin it first")
 
 
 def _shards(content: ContentManifest) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from lineage.digest import Digest
 from lineage.durable import disk_error, sync_file, sync_folder
+from lineage.errors import IntegrityError
 from lineage.keys.minting import derived_seal
 from lineage.keys.sealing import OBJECT_ID_BYTES, Seal
 
@@ -82,12 +83,21 @@ class StageStore:
         self._entropy = entropy
 
     def get(self, kind: str, key: Digest) -> StageEntry | None:
-        """A finished entry, or None."""
+        """A finished entry, or None.
+
+        Raises:
+            IntegrityError: its receipt cannot be read: a disk fault, since it is written whole.
+        """
         folder = self._folder(kind, key)
         try:
             receipt = json.loads((folder / _RECEIPT).read_bytes())
         except FileNotFoundError:
             return None
+        except ValueError:
+            raise IntegrityError(
+                f"stage entry {kind}/{key.hex}: its receipt is damaged",
+                f"delete {folder}, then build again: it is made anew",
+            ) from None
         return StageEntry(folder, receipt, self._seal)
 
     @contextmanager

@@ -142,17 +142,25 @@ def _ordered_tokens(at: Bench, job: PackJob, new: pa.Table) -> pa.LargeBinaryArr
     order = np.empty((new.num_rows, 2), np.int64)
     for part, ordinal in enumerate(np.unique(partitions)):
         mine = np.flatnonzero(partitions == ordinal)
-        parts.append(_tokens_of(at, job.partitions[int(ordinal)], rows[mine]))
-        order[mine] = np.column_stack([np.full(mine.size, part), np.arange(mine.size)])
+        tokens, places = _tokens_of(at, job.partitions[int(ordinal)], rows[mine])
+        parts.append(tokens)
+        order[mine] = np.column_stack([np.full(mine.size, part), places])
     return gather(parts, order)
 
 
-def _tokens_of(at: Bench, key: Digest, rows: np.ndarray) -> pa.LargeBinaryArray:
+def _tokens_of(
+    at: Bench, key: Digest, rows: np.ndarray
+) -> tuple[pa.LargeBinaryArray, np.ndarray]:
+    """Tokens of a partition, and where in them the wanted documents stand."""
     entry = staged(at.stage, KIND, key)
     with open_parquet(entry.path("tokens.parquet"), entry.seal("tokens")) as file:
         table = file.read()
     places = np.searchsorted(table["row"].to_numpy(), rows)
-    return table["tokens"].combine_chunks().take(pa.array(places))
+    tokens = table["tokens"].combine_chunks()
+    if 2 * len(rows) >= len(tokens):
+        return tokens, places
+    # Few of them: the rest need not stay in memory.
+    return tokens.take(pa.array(places)), np.arange(len(rows))
 
 
 def _write(

@@ -105,7 +105,10 @@ class _Work:
         self._source = at.spec.sources[planned.source]
         self._hasher = at.workspace.id_hasher()
         self._writers: dict[str, pq.ParquetWriter] = {
-            name: parquet_writer(part.path(f"{name}.parquet"), schema, part.seal(name))
+            # lz4: these files are read once and soon dropped, so time counts more than room.
+            name: parquet_writer(
+                part.path(f"{name}.parquet"), schema, part.seal(name), compression="lz4"
+            )
             for name, schema in _FILES.items()
         }
         self._token_bytes = np.dtype(at.tokenizer.identity.dtype).itemsize
@@ -150,8 +153,9 @@ class _Work:
         rows = kept.combine_chunks().to_numpy(zero_copy_only=False).nonzero()[0]
         texts = documents["text"].filter(kept).combine_chunks()
         batch = self._at.tokenizer.encode(texts)
-        content = self._planned.partition.content
-        self._at.tokenizer.check(texts, batch.tokens, sampled_rows(len(texts), content))
+        sizes = pc.binary_length(texts).to_numpy()
+        sample = sampled_rows(len(texts), self._planned.partition.content, sizes)
+        self._at.tokenizer.check(texts, batch.tokens, sample)
         counts = pc.divide(pc.binary_length(batch.tokens), self._token_bytes)
         table = pa.table([rows + self._num_documents, batch.tokens], schema=TOKENS)
         self._write("tokens", table)

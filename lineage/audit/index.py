@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from lineage.approvals import Approval, approvals
 from lineage.consumption import Consumption
 from lineage.digest import Digest
 from lineage.errors import ConfigError, NotFound
+from lineage.keys.approvals import Approval, approvals
 from lineage.ledger.entry import Entry
 from lineage.versions import Version, published_versions
 

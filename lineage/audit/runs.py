@@ -13,6 +13,8 @@ from lineage.digest import Digest
 from lineage.errors import NotFound
 from lineage.side import read_side_object
 
+_BUILD_FACTS = ("build", "spec", "python", "machine", "libraries")
+
 
 def ask_run(reading: Reading, name: str) -> Answer:
     """Everything upstream of a run, its base checkpoints included.
@@ -69,7 +71,7 @@ def _run_facts(reading: Reading, run: Run, seen: set[str]) -> dict[str, Any]:
         "sources": _sources(reading, run),
         "transforms": [dict(row) for row in content.transforms],
         "tokenizer": dict(content.tokenizer),
-        "build": {name: build[name] for name in ("build", "spec", "python", "machine", "libraries")},
+        "build": {name: build[name] for name in _BUILD_FACTS},
         "given": _given(run, content.sample_tokens),
         "checkpoints": [
             {"step": item.step, "checkpoint": str(item.digest), "time": time_text(item.time)}

@@ -15,6 +15,10 @@ from lineage.ids import RecordKey
 from lineage.versions import Version
 
 _ID = pa.binary(32)
+_LOCKED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +83,7 @@ def _by_text(reading: Reading, decisions: pa.Table, text: str) -> set[bytes]:
 
 def _by_condition(decisions: pa.Table, condition: str) -> set[bytes]:
     # The condition comes from a person: it may read this table and nothing else.
-    settings: dict[str, str | bool | int | float | list[str]] = {"enable_external_access": "false", "lock_configuration": "true"}
-    with duckdb.connect(config=settings) as connection:
+    with duckdb.connect(config=_LOCKED) as connection:
         connection.register("decisions", decisions)
         try:
             query = f"SELECT DISTINCT document_id FROM decisions WHERE ({condition})"  # noqa: S608

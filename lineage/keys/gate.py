@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NoReturn
 
 from lineage.digest import Digest
 from lineage.errors import AccessDenied, IntegrityError, NotFound
-from lineage.keys.grants import Grant, standing_grants
+from lineage.keys.approvals import approvals
+from lineage.keys.grants import APPROVED, Grant, standing_grants
 from lineage.keys.keytable import KeyTable, WrappedKey
 from lineage.keys.sealing import Seal
 from lineage.keys.wrapping import WrappingKey
-from lineage.ledger.envelope import Signer
 from lineage.ledger.draft import Draft
+from lineage.ledger.envelope import Signer
 from lineage.ledger.log import Ledger
 from lineage.ledger.statement import Subject
 
@@ -33,7 +35,7 @@ class AccessRequest:
     Attributes:
         signer: the requester.
         dataset: its name.
-        zone: ``raw``, ``processed`` or ``approved``.
+        zone: ``raw``, ``processed`` or ``approved``; the last needs an approved `version`.
         purpose: ``build``, ``train``, ``audit`` or ``lookup``.
         on_behalf: id of the run or build, 32 hex digits, or None.
         version: digest of the version's content manifest, or None.
@@ -114,16 +116,22 @@ class Gate:
         """Checks the grant, records the access, then gives a lease.
 
         Raises:
-            AccessDenied: no standing grant allows it; a refusal entry records that.
+            AccessDenied: no standing grant allows it, or the zone is ``approved`` and nobody
+                approved the version; a refusal entry records which.
         """
         grant = self._grant(request)
         if grant is None:
-            self._ledger.append([self._draft("refusal", request, {"reason": "no-grant"})])
-            raise AccessDenied(
+            self._refuse(
+                request,
+                "no-grant",
                 f"no grant lets this principal read zone {request.zone} of "
                 f"{request.dataset} for {request.purpose}",
                 "ask an administrator for a grant",
             )
+        if request.zone == APPROVED and not self._is_approved(request):
+            name = self._name(request)
+            hint = f"shardline approve {name} --reason …"
+            self._refuse(request, "not-approved", f"nobody approved {name}", hint)
         expires = self._now() + request.lease
         more = {"grant": grant.entry_id, "lease_expires": expires.isoformat(), "mode": MODE}
         (entry,) = self._ledger.append([self._draft("access", request, more)])
@@ -141,6 +149,23 @@ class Gate:
                 if self._now() < expires:
                     return self._lease(entry.position, expires, dataset)
         raise AccessDenied(f"{on_behalf} was given no keys to {dataset}, or its lease is over")
+
+    def _refuse(self, request: AccessRequest, reason: str, message: str, hint: str) -> NoReturn:
+        self._ledger.append([self._draft("refusal", request, {"reason": reason})])
+        raise AccessDenied(message, hint)
+
+    def _is_approved(self, request: AccessRequest) -> bool:
+        """An approval of this dataset's version: one of another opens nothing here."""
+        given = approvals(self._ledger.entries(predicates={"approval"}))
+        wanted = (request.dataset, request.version)
+        return any((item.dataset, item.manifest) == wanted for item in given)
+
+    def _name(self, request: AccessRequest) -> str:
+        """``name@vN`` of the version that is asked for, for messages."""
+        for entry in self._ledger.entries(predicates={"version"}):
+            if entry.body["manifest"] == str(request.version):
+                return f"{entry.body['dataset']}@v{entry.body['number']}"
+        return f"{request.dataset}@vN"
 
     def _grant(self, request: AccessRequest) -> Grant | None:
         grants = standing_grants(self._ledger.entries(predicates={"grant", "revoke"}))

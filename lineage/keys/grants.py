@@ -8,7 +8,8 @@ from datetime import datetime
 
 from lineage.ledger.entry import Entry
 
-ZONES = ("raw", "processed", "approved")
+APPROVED = "approved"
+ZONES = ("raw", "processed", APPROVED)
 PURPOSES = ("build", "train", "audit", "lookup")
 EVERY_DATASET = "*"
 

@@ -7,13 +7,14 @@ rows behind the last committed size come from a publish that was interrupted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sql
 
 from lineage.digest import Digest, frame
-from lineage.errors import Conflict, IntegrityError, NotFound
+from lineage.errors import Conflict, IntegrityError, NotFound, Unavailable
 from lineage.keys.wrapping import KeyUse
 from lineage.ledger.entry import Entry
 from lineage.ledger.merkle import leaf_hash, root_of
@@ -79,7 +80,10 @@ def committed_head(entries: Iterable[Entry]) -> KeyTableHead:
 
 
 class KeyTable:
-    """The workspace's wrapped keys. One writer at a time, which holds the build lock."""
+    """The workspace's wrapped keys. One writer at a time, which holds the publish lock.
+
+    Every method may raise Unavailable (the disk refuses) or IntegrityError (no key table).
+    """
 
     def __init__(self, engine: sql.Engine) -> None:
         self._engine = engine
@@ -93,9 +97,10 @@ class KeyTable:
         """
         if path.exists():
             raise Conflict(f"{path} is there already")
-        engine = _engine(path)
-        _METADATA.create_all(engine)
-        return cls(engine)
+        table = cls(_engine(path))
+        with table._writing() as connection:
+            _METADATA.create_all(connection)
+        return table
 
     @classmethod
     def open(cls, path: Path) -> KeyTable:
@@ -116,17 +121,14 @@ class KeyTable:
         """
         if not rows:
             return
-        try:
-            with self._engine.begin() as connection:
-                connection.execute(sql.insert(_KEYS), [_values(row) for row in rows])
-        except sql.exc.IntegrityError:
-            raise Conflict("the key table holds such a key or object already") from None
+        with self._writing() as connection:
+            connection.execute(sql.insert(_KEYS), [_values(row) for row in rows])
 
     def of_objects(self, object_ids: Iterable[bytes]) -> dict[bytes, WrappedKey]:
         """The rows of some objects; objects without a row are left out."""
         found: dict[bytes, WrappedKey] = {}
         ids = list(object_ids)
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             for start in range(0, len(ids), 500):
                 wanted = _KEYS.c.object_id.in_(ids[start : start + 500])
                 for row in connection.execute(sql.select(_KEYS).where(wanted)):
@@ -141,7 +143,7 @@ class KeyTable:
         """
         mine = (_KEYS.c.zone == SYSTEM_ZONE) & (_KEYS.c.dataset == name)
         query = sql.select(_KEYS).where(mine).order_by(_KEYS.c.ordinal.desc()).limit(1)
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             row = connection.execute(query).first()
         if row is None:
             raise NotFound(f"the key table holds no {name} key", "restore it from a backup")
@@ -154,7 +156,7 @@ class KeyTable:
     def rows(self, size: int | None = None) -> Iterator[WrappedKey]:
         """The first `size` rows in order; all when None."""
         query = sql.select(_KEYS).order_by(_KEYS.c.ordinal).limit(size)
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             for row in connection.execute(query):
                 yield _row(row)
 
@@ -166,9 +168,20 @@ class KeyTable:
     def cut(self, size: int) -> int:
         """Drops the rows behind the last committed size; gives their number."""
         kept = sql.select(_KEYS.c.ordinal).order_by(_KEYS.c.ordinal).limit(size)
-        with self._engine.begin() as connection:
+        with self._writing() as connection:
             done = connection.execute(sql.delete(_KEYS).where(_KEYS.c.ordinal.not_in(kept)))
         return int(done.rowcount)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sql.Connection]:
+        with _border(self._engine), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sql.Connection]:
+        """One transaction. A crash before its commit leaves the table as it was."""
+        with _border(self._engine), self._engine.begin() as connection:
+            yield connection
 
 
 def _engine(path: Path) -> sql.Engine:
@@ -182,6 +195,22 @@ def _engine(path: Path) -> sql.Engine:
         cursor.close()
 
     return engine
+
+
+@contextmanager
+def _border(engine: sql.Engine) -> Iterator[None]:
+    """Turns the library's errors into ours; no value of a row is shown."""
+    where = engine.url.database
+    try:
+        yield
+    except sql.exc.IntegrityError:
+        raise Conflict("the key table holds such a key or object already") from None
+    except sql.exc.OperationalError as error:
+        raise Unavailable(f"{where}: {error.orig}", "see its disk, then retry") from None
+    except sql.exc.DatabaseError as error:
+        raise IntegrityError(
+            f"{where}: not readable as a key table: {error.orig}", "restore it from a backup"
+        ) from None
 
 
 def _values(row: WrappedKey) -> dict[str, object]:

@@ -85,7 +85,7 @@ def open_bytes(sealed: bytes, seal: Seal) -> bytes:
     nonce, body = sealed[start : start + NONCE_BYTES], sealed[start + NONCE_BYTES :]
     try:
         return AESGCM(seal.key).decrypt(nonce, body, seal.aad(b"shardline/sealed-bytes/v1"))
-    except InvalidTag:
+    except (InvalidTag, ValueError):  # the latter where even the nonce is cut off
         raise IntegrityError(f"object {seal.object_id.hex()}: wrong key or changed bytes") from None
 
 

@@ -22,7 +22,7 @@ from pipelines.tokens.vocabulary import Vocabulary, load_vocabulary
 MIN_SAMPLED_ROWS = 8
 MAX_SAMPLED_ROWS = 64
 # `tokenizers` reads 1 to 2 MB/s: a longer text would cost more than its whole partition.
-MAX_SAMPLED_BYTES = 100_000
+MAX_SAMPLED_BYTES = 20_000
 
 _log = logging.getLogger(__name__)
 
@@ -162,7 +162,7 @@ def sampled_rows(
 ) -> list[int]:
     """The rows of a partition that are compared with `tokenizers`, ascending.
 
-    About one in a hundred, at least 8 and at most 64, drawn by the partition's content.
+    About one in two hundred, at least 8 and at most 64, drawn by the partition's content.
 
     Args:
         sizes: bytes of each text, where known: rows above `MAX_SAMPLED_BYTES` are then
@@ -175,7 +175,7 @@ def sampled_rows(
         rows = within if len(within) else rows[[np.argmin(sizes)]]
     # One place is kept for the longest.
     most = MAX_SAMPLED_ROWS - (sizes is not None)
-    wanted = min(max(MIN_SAMPLED_ROWS, len(rows) // 100), most, len(rows))
+    wanted = min(max(MIN_SAMPLED_ROWS, len(rows) // 200), most, len(rows))
     # The draw is the partition's own, so that it is the same wherever it is made.
     chance = np.random.Generator(np.random.PCG64(int.from_bytes(content.raw, "big")))
     chosen = set(chance.choice(rows, wanted, replace=False).tolist())

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-import click
 import typer
 
-from lineage.errors import ShardlineError
+from lineage.errors import ShardlineError, Unavailable
 from shardline.cli import approve, audit, build, demo, init, schedule, tier
 
 INTERRUPTED = 130
@@ -18,6 +17,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: it reads the same in a log, and costs half the time
 )
 app.command("demo")(demo.demo)
 app.command("init")(init.init)
@@ -38,15 +38,28 @@ def main() -> NoReturn:
     except ShardlineError as error:
         _complain(error.message, error.hint)
         code = error.exit_code
-    except click.exceptions.Abort:
-        code = INTERRUPTED
-    except KeyboardInterrupt:
+    except (typer.Abort, KeyboardInterrupt):
         _complain("interrupted", "nothing half-made is visible; run it again")
         code = INTERRUPTED
-    except click.ClickException as error:
-        error.show()
+    except typer.TyperException as error:
+        _show_usage(error)
         code = error.exit_code
+    except BrokenPipeError:
+        code = 0  # whoever read our output has enough of it
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _complain(f"{where}{error.strerror or error}", "check the disk and the permissions")
+        code = Unavailable.exit_code
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_usage(error: typer.TyperException) -> None:
+    """A wrong command or option, with its usage and where help is."""
+    show = getattr(error, "show", None)  # the public type does not tell of it
+    if show is None:
+        _complain(error.format_message(), "shardline --help")
+    else:
+        show()
 
 
 def _complain(message: str, hint: str) -> None:

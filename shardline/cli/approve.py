@@ -14,7 +14,10 @@ def approve(
     reason: Annotated[str, typer.Option(help="Why; kept sealed beside the ledger.")],
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Approve a version for training, by signing the digest of its content manifest."""
+    """Approve a version for training.
+
+    Signs the digest of its content manifest.
+    """
     from lineage.approvals import approve as give
     from lineage.versions import find_version
 

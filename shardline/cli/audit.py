@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lineage.audit.answer import Answer
-from lineage.audit.documents import ask_documents, ask_why
-from lineage.audit.index import LedgerIndex
-from lineage.audit.reading import Reading
-from lineage.audit.runs import ask_run, ask_runs
-from lineage.audit.search import Wanted
-from lineage.audit.verify import ask_verify
-from lineage.errors import ConfigError, IntegrityError, NotFound
-from lineage.workspace import Workspace
+from lineage.errors import ConfigError, IntegrityError, NotFound, Unavailable
 from shardline.cli.options import JsonOption, WorkspaceOption, open_workspace
 from shardline.cli.output import show
 from shardline.cli.texts import documents_text, run_text, runs_text, verify_text, why_text
 
-app = typer.Typer(help="Ask what a model was trained on, where a document is, and verify all.")
+if TYPE_CHECKING:
+    from lineage.audit.answer import Answer
+    from lineage.audit.reading import Reading
+    from lineage.workspace import Workspace
+
+app = typer.Typer(help="Ask what a model was trained on, and verify all.")
 
 
 @app.command("run")
@@ -29,7 +26,12 @@ def audit_run(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell what a run was trained on: versions, sources, licences, approvals, environment."""
+    """Tell what a run was trained on.
+
+    Versions, sources, licences, transforms, approvals, environment, base checkpoint.
+    """
+    from lineage.audit.runs import ask_run
+
     opened = open_workspace(workspace)
     show(ask_run(_reading(opened, "audit"), run), as_json, run_text)
 
@@ -37,6 +39,9 @@ def audit_run(
 @app.command("runs")
 def audit_runs(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
     """List all runs."""
+    from lineage.audit.index import LedgerIndex
+    from lineage.audit.runs import ask_runs
+
     opened = open_workspace(workspace)
     show(ask_runs(LedgerIndex(opened.ledger.entries())), as_json, runs_text)
 
@@ -51,7 +56,13 @@ def audit_document(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell where a document is, which runs were given it, and the first checkpoint of each."""
+    """Tell where a document is, and who was given it.
+
+    Its versions and shards, the runs that were given it, and the first checkpoint of each.
+    """
+    from lineage.audit.documents import ask_documents
+    from lineage.audit.search import Wanted
+
     opened = open_workspace(workspace)
     wanted = Wanted(id, None if text_file is None else _text(text_file), where)
     reading = _reading(opened, "lookup" if text_file is not None else "audit")
@@ -60,7 +71,10 @@ def audit_document(
 
 @app.command("verify")
 def audit_verify(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
-    """Verify everything: tree, signatures, keys, manifests, every object's digest, books."""
+    """Verify everything.
+
+    Tree, signatures, keys, manifests, every object's digest on both tiers, roots, books.
+    """
     answer = verify(open_workspace(workspace))
     show(answer, as_json, verify_text)
     if not answer.facts["sound"]:
@@ -73,7 +87,12 @@ def why(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell why a document is or is not in a dataset: every decision on it."""
+    """Tell why a document is in a dataset, or is not.
+
+    Every decision on it, the document that stands for it, and where it lies.
+    """
+    from lineage.audit.documents import ask_why
+
     opened = open_workspace(workspace)
     show(ask_why(_reading(opened, "audit"), dataset, document), as_json, why_text)
 
@@ -81,6 +100,7 @@ def why(
 def verify(workspace: Workspace) -> Answer:
     """Every check over one workspace."""
     from flows.storage import workspace_tiers
+    from lineage.audit.verify import ask_verify
     from pipelines.books import Books
 
     return ask_verify(
@@ -90,6 +110,7 @@ def verify(workspace: Workspace) -> Answer:
 
 def _reading(workspace: Workspace, purpose: str) -> Reading:
     from flows.storage import workspace_tiers
+    from lineage.audit.reading import Reading
 
     return Reading(workspace, workspace_tiers(workspace), purpose)
 
@@ -101,3 +122,5 @@ def _text(path: Path) -> str:
         raise NotFound(f"{path}: there is no such file") from None
     except (UnicodeDecodeError, IsADirectoryError):
         raise ConfigError(f"{path}: not a file of UTF-8 text") from None
+    except OSError as error:
+        raise Unavailable(f"{path}: cannot be read: {error.strerror}") from None

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lineage.approvals import approvals
-from lineage.clock import time_text
 from lineage.errors import NotFound
-from lineage.versions import published_versions
-from lineage.workspace import Workspace
 from shardline.cli.options import JsonOption, WorkspaceOption, open_workspace
+
+if TYPE_CHECKING:
+    from flows.build.report import BuildReport
+    from lineage.workspace import Workspace
 
 
 def build(
@@ -22,7 +22,10 @@ def build(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Build a dataset: ingest, clean, tokenize, shard, publish a version if anything is new."""
+    """Build a dataset, and publish what is new.
+
+    Ingest, clean, tokenize, shard and publish a version; with nothing new it says so.
+    """
     report = run_build(open_workspace(workspace), dataset, workers, quiet=quiet or as_json)
     if as_json:
         print(json.dumps(report.to_json()))
@@ -30,7 +33,7 @@ def build(
         print(report.text())
 
 
-def run_build(workspace: Workspace, dataset: str, workers: int, *, quiet: bool) -> Any:
+def run_build(workspace: Workspace, dataset: str, workers: int, *, quiet: bool) -> BuildReport:
     """Runs the build flow, showing progress on standard error."""
     from flows.build.front import build_at_the_front
 
@@ -43,6 +46,10 @@ def versions(
     as_json: JsonOption = False,
 ) -> None:
     """List the published versions."""
+    from lineage.clock import time_text
+    from lineage.keys.approvals import approvals
+    from lineage.versions import published_versions
+
     entries = list(open_workspace(workspace).ledger.entries(predicates={"version", "approval"}))
     approved = {item.manifest for item in approvals(entries)}
     rows = [

@@ -6,16 +6,15 @@ import os
 import shutil
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lineage.approvals import approve, is_approved
-from lineage.config import FILE_NAME
 from lineage.errors import Conflict
-from lineage.versions import find_version
-from lineage.workspace import Workspace, utc_now
 from shardline.cli.build import run_build
+
+if TYPE_CHECKING:
+    from lineage.workspace import Workspace
 
 DATASET = "sample"
 _DOCUMENT = "udhr/por_BR"
@@ -26,7 +25,10 @@ def demo(
         Path, typer.Option(help="Where the demo's workspace is made.")
     ] = Path("shardline-demo"),
 ) -> None:
-    """Build the bundled sample, train a small model on it, and ask what it was trained on."""
+    """Go the whole way on a bundled sample.
+
+    Build it, train a small model on it, and ask what the model was trained on.
+    """
     workspace = _workspace(folder)
     _title(f"1  Build: real text in {_count_languages()} languages becomes sealed shards")
     report = run_build(workspace, DATASET, 0, quiet=False)
@@ -39,6 +41,8 @@ def demo(
 
 def _workspace(folder: Path) -> Workspace:
     from flows.workspace import create_workspace
+    from lineage.config import FILE_NAME
+    from lineage.workspace import Workspace, utc_now
 
     if (folder / FILE_NAME).is_file():
         return Workspace(folder)
@@ -52,6 +56,10 @@ def _workspace(folder: Path) -> Workspace:
 
 
 def _approve(workspace: Workspace, version: str) -> None:
+    from lineage.approvals import approve
+    from lineage.keys.approvals import is_approved
+    from lineage.versions import find_version
+
     _title("2  Approve: a person signs the digest of what was built")
     entries = list(workspace.ledger.entries())
     found = find_version(entries, version)
@@ -69,12 +77,14 @@ def _train(workspace: Workspace, version: str) -> str:
     third = max(1, len(losses) // 3)
     early, late = sum(losses[:third]) / third, sum(losses[-third:]) / third
     print(f"run          {run}")
-    print(f"loss         {early:.2f} in the first third of {len(losses)} steps, {late:.2f} in the last")
+    steps = f"in the first third of {len(losses)} steps"
+    print(f"loss         {early:.2f} {steps}, {late:.2f} in the last")
     print(f"checkpoint   {checkpoint.name}")
     return run
 
 
 def _ask(workspace: Workspace, run: str) -> None:
+    from flows.storage import workspace_tiers
     from lineage.audit.documents import ask_documents
     from lineage.audit.reading import Reading
     from lineage.audit.runs import ask_run
@@ -82,7 +92,6 @@ def _ask(workspace: Workspace, run: str) -> None:
     from shardline.cli.audit import verify
     from shardline.cli.output import show
     from shardline.cli.texts import documents_text, run_text, verify_text
-    from flows.storage import workspace_tiers
 
     tiers = workspace_tiers(workspace)
     _title("4  Ask: what was this model trained on?")

@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from lineage.workspace import utc_now
-
 
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder; it is made when missing.")],
@@ -18,6 +16,7 @@ def init(
 ) -> None:
     """Make a new workspace: settings, keys, ledger, Git and DVC."""
     from flows.workspace import create_workspace
+    from lineage.workspace import utc_now
 
     workspace = create_workspace(folder, os.urandom, utc_now, hot, cold)
     print(f"workspace  {workspace.root}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lineage.workspace import Workspace, find_workspace
+if TYPE_CHECKING:
+    from lineage.workspace import Workspace
 
 WorkspaceOption = Annotated[
     Path | None,
@@ -27,4 +28,7 @@ def open_workspace(folder: Path | None) -> Workspace:
     Raises:
         NotFound: there is none.
     """
+    # Late, as everything heavy in these modules: `shardline --help` must answer at once.
+    from lineage.workspace import Workspace, find_workspace
+
     return Workspace(folder if folder is not None else find_workspace(Path.cwd()))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lineage.audit.answer import Answer
+if TYPE_CHECKING:
+    from lineage.audit.answer import Answer
 
 Text = Callable[[Mapping[str, Any]], Iterator[str]]
 

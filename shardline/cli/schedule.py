@@ -18,7 +18,7 @@ def schedule(
     remove: Annotated[bool, typer.Option("--remove", help="Remove the schedule.")] = False,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Build a dataset on a schedule, list the schedules, or remove one."""
+    """Add, list or remove schedules of builds."""
     from flows.schedules import add_schedule, read_schedules, remove_schedule
 
     opened = open_workspace(workspace)
@@ -40,7 +40,10 @@ def schedule(
 
 
 def scheduler(workspace: WorkspaceOption = None) -> None:
-    """Serve all schedules until stopped; a restart finds them again."""
+    """Serve all schedules until stopped.
+
+    A restart finds them again.
+    """
     from flows.deployments import serve
 
     opened = open_workspace(workspace)

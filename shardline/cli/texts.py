@@ -24,9 +24,8 @@ def run_text(facts: Mapping[str, Any]) -> Iterator[str]:
         yield row("transform", f"{transform['name']} revision {transform['revision']}")
     tokenizer = facts["tokenizer"]
     yield row("tokenizer", f"{tokenizer['num_ids']} ids, behaviour {tokenizer['behaviour']}")
-    yield row(
-        "given", f"{given['steps']:,} steps, {given['samples']:,} samples, {given['tokens']:,} tokens"
-    )
+    amount = f"{given['samples']:,} samples, {given['tokens']:,} tokens"
+    yield row("given", f"{given['steps']:,} steps, {amount}")
     for item in facts["checkpoints"]:
         yield row("checkpoint", f"step {item['step']}  {item['checkpoint']}")
     yield from _environment(facts["environment"])
@@ -129,4 +128,5 @@ def _given(run: Mapping[str, Any]) -> str:
     if not run["times"]:
         return f"{run['model']} ({run['run'][:8]})  had its keys, was not given it"
     times = f"{run['times']} times" if run["times"] != 1 else "once"
-    return f"{run['model']} ({run['run'][:8]})  given {times}, first at step {run['first_step']}; {saw}"
+    begun = f"first at step {run['first_step']}"
+    return f"{run['model']} ({run['run'][:8]})  given {times}, {begun}; {saw}"

@@ -9,7 +9,7 @@ import typer
 
 from shardline.cli.options import JsonOption, WorkspaceOption, open_workspace
 
-app = typer.Typer(help="Show and move a version between the hot and the cold tier.")
+app = typer.Typer(help="Show and move a version between hot and cold.")
 VersionArgument = Annotated[str, typer.Argument(help="NAME@vN.")]
 
 
@@ -43,7 +43,10 @@ def promote(version: VersionArgument, workspace: WorkspaceOption = None) -> None
 
 @app.command()
 def demote(version: VersionArgument, workspace: WorkspaceOption = None) -> None:
-    """Take a version off the hot tier, once each object is verified on cold."""
+    """Take a version off the hot tier.
+
+    Each object is verified on cold before it leaves hot.
+    """
     from flows.tiering import demote_version
 
     report = demote_version(open_workspace(workspace), version)
