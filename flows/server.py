@@ -18,7 +18,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol, Self
 
-from flows.database import prepare_database
 from flows.settings import has_own_server, local_server_settings, quiet_prefect
 from lineage.errors import Unavailable
 
@@ -85,10 +84,10 @@ class LocalServer:
         self._log = home / "server.log"
         self._password = f"shardline:{entropy(16).hex()}"
         _speak_directly_to_loopback(os.environ)
-        migrated = prepare_database(home)
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
         with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
             self._port: int = listener.getsockname()[1]
-            self._process, self._lifeline = self._spawn(listener, home, schedules, migrated)
+            self._process, self._lifeline = self._spawn(listener, home, schedules)
 
     @property
     def url(self) -> str:
@@ -147,7 +146,7 @@ class LocalServer:
             self._process.wait()
 
     def _spawn(
-        self, listener: socket.socket, home: Path, schedules: bool, migrated: bool
+        self, listener: socket.socket, home: Path, schedules: bool
     ) -> tuple[subprocess.Popen[bytes], socket.socket]:
         ours, theirs = socket.socketpair()
         fds = (listener.fileno(), theirs.fileno())
@@ -155,7 +154,6 @@ class LocalServer:
         command = [sys.executable, "-P", "-m", "flows.server_process", *map(str, fds), mode]
         environ = {**os.environ, **local_server_settings()}
         environ["PREFECT_SERVER_API_AUTH_STRING"] = self._password
-        environ["PREFECT_SERVER_DATABASE_MIGRATE_ON_START"] = "false" if migrated else "true"
         environ.setdefault("PREFECT_HOME", str(home.absolute()))
         # The server asks nobody: without this it would report to itself.
         environ.pop("PREFECT_API_URL", None)

@@ -42,9 +42,7 @@ def demote_version(workspace: Workspace, name: str) -> MoveReport:
 def _open(workspace: Workspace, name: str) -> tuple[Version, StorageManifest]:
     version = find_version(workspace.ledger.entries(predicates={"version"}), name)
     signer = workspace.signer("owner")
-    request = AccessRequest(
-        signer, version.dataset, "processed", "audit", version=version.manifest
-    )
+    request = AccessRequest(signer, version.dataset, "processed", "audit", version=version.manifest)
     lease = workspace.gate.release(request)
     return version, read_storage(workspace.root / "manifests", version, lease)
 

@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from flows.build.assemble import assemble
 from flows.build.announcer import Announcer
+from flows.build.assemble import assemble
 from flows.build.conductor import Conductor
 from flows.build.pack import SHARD_KIND, PackJob, PunchJob, pack_shards, punch_shard, shard_names
 from flows.build.parent import Parent, alive_documents, open_parent, parent_keys
@@ -184,9 +184,7 @@ class _Build:
         for (segment, shard), spans in sorted(rows.items()):
             name = parent.segments[segment].name
             samples, file = (parent.object(item) for item in shard_names(name, shard))
-            job = PunchJob(
-                self._assignment, resolved.key, name, shard, samples, file, tuple(spans)
-            )
+            job = PunchJob(self._assignment, resolved.key, name, shard, samples, file, tuple(spans))
             jobs.append(job)
         holes: dict[str, dict[int, Digest]] = {}
         for name, shard, key in self._conductor.map("punch", punch_shard, jobs):
@@ -262,6 +260,4 @@ def _runs(
 
 def _work_seconds(prepared: Sequence[PreparedPartition]) -> Mapping[str, float]:
     stages = sorted({stage for item in prepared for stage in item.seconds})
-    return {
-        stage: sum(item.seconds.get(stage, 0.0) for item in prepared) for stage in stages
-    }
+    return {stage: sum(item.seconds.get(stage, 0.0) for item in prepared) for stage in stages}

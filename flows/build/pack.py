@@ -79,9 +79,7 @@ def shard_names(segment: str, shard: int) -> tuple[str, str]:
 
 def shard_key(resolution: Digest, segment: str, shard: int) -> Digest:
     """The key of a shard in the stage store."""
-    return digest_of(
-        canonical_json({"resolution": resolution, "segment": segment, "shard": shard})
-    )
+    return digest_of(canonical_json({"resolution": resolution, "segment": segment, "shard": shard}))
 
 
 def pack_shards(job: PackJob) -> dict[int, Digest]:
@@ -148,9 +146,7 @@ def _ordered_tokens(at: Bench, job: PackJob, new: pa.Table) -> pa.LargeBinaryArr
     return gather(parts, order)
 
 
-def _tokens_of(
-    at: Bench, key: Digest, rows: np.ndarray
-) -> tuple[pa.LargeBinaryArray, np.ndarray]:
+def _tokens_of(at: Bench, key: Digest, rows: np.ndarray) -> tuple[pa.LargeBinaryArray, np.ndarray]:
     """Tokens of a partition, and where in them the wanted documents stand."""
     entry = staged(at.stage, KIND, key)
     with open_parquet(entry.path("tokens.parquet"), entry.seal("tokens")) as file:

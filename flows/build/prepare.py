@@ -7,7 +7,8 @@ and the longest record, whatever the size of a file.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,17 +17,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from flows.build.plan import PlannedPartition
+from flows.build.worker import Assignment, Bench, bench
 from lineage.digest import Digest
 from lineage.keys.sealing import parquet_writer
 from pipelines.books import Books, book_clean, book_ingest
 from pipelines.clean.clean import clean_records
+from pipelines.ingest.chunk import Chunk
 from pipelines.ingest.read import read_partition
 from pipelines.schema import DOCUMENTS, QUARANTINE, TOKENS
 from pipelines.tokens.tokenizer import sampled_rows
 from storage_tiers.stage import StagePart
-
-from flows.build.plan import PlannedPartition
-from flows.build.worker import Assignment, Bench, bench
 
 KIND = "partitions"
 # DOCUMENTS as they rest in the stage store, with the count that tokenizing adds.
@@ -118,25 +119,16 @@ class _Work:
         self._seconds = dict.fromkeys(("ingest", "clean", "tokenize"), 0.0)
 
     def run(self) -> None:
-        chunks = iter(
-            read_partition(
-                self._planned.partition,
-                self._source,
-                self._at.workspace.root,
-                self._hasher,
-                self._at.spec.seed,
-            )
+        at, partition = self._at, self._planned.partition
+        chunks = read_partition(
+            partition, self._source, at.workspace.root, self._hasher, at.spec.seed
         )
-        while (chunk := self._timed("ingest", lambda: next(chunks, None))) is not None:
-            self._write("quarantine", chunk.quarantine)
-            records = chunk.records
-            documents = self._timed(
-                "clean", lambda: clean_records(records, self._at.spec.clean, self._hasher)
-            )
-            self._books = self._books.add(
-                Books((book_ingest(records, chunk.quarantine), book_clean(documents)))
-            )
-            self._timed("tokenize", lambda: self._tokenize(documents))
+        while True:
+            with self._timed("ingest"):
+                chunk = next(chunks, None)
+            if chunk is None:
+                break
+            self._take(chunk)
         for writer in self._writers.values():
             writer.close()
 
@@ -147,6 +139,15 @@ class _Work:
             "books": self._books.to_json(),
             "seconds": self._seconds,
         }
+
+    def _take(self, chunk: Chunk) -> None:
+        self._write("quarantine", chunk.quarantine)
+        with self._timed("clean"):
+            documents = clean_records(chunk.records, self._at.spec.clean, self._hasher)
+        ingested = book_ingest(chunk.records, chunk.quarantine)
+        self._books = self._books.add(Books((ingested, book_clean(documents))))
+        with self._timed("tokenize"):
+            self._tokenize(documents)
 
     def _tokenize(self, documents: pa.Table) -> None:
         kept = documents["rule"].is_null()
@@ -167,11 +168,11 @@ class _Work:
         if table.num_rows:
             self._writers[name].write_table(table)
 
-    def _timed(self, stage: str, act: Any) -> Any:
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
         started = time.perf_counter()
-        result = act()
+        yield
         self._seconds[stage] += time.perf_counter() - started
-        return result
 
 
 def _with_counts(documents: pa.Table, kept: pa.ChunkedArray, counts: pa.Array) -> pa.Table:

@@ -23,9 +23,7 @@ _PLACE = [
 ]
 _OWN = ("partition", "row", "source")
 # DECISIONS with the place in the source in words: null for a removed document.
-PLACED_DECISIONS = pa.schema(
-    [*(field for field in DECISIONS if field.name not in _OWN), *_PLACE]
-)
+PLACED_DECISIONS = pa.schema([*(field for field in DECISIONS if field.name not in _OWN), *_PLACE])
 PLACED_QUARANTINE = pa.schema(
     [*_PLACE, *(field for field in QUARANTINE if field.name not in ("file", "offset"))]
 )

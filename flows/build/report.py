@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from flows.build.plan import BuildPlan
 from lineage.errors import Conflict
 from lineage.versions import Version
-from pipelines.books import Books, Count
+from pipelines.books import Books
 from storage_tiers.tiers import TierStatus
 
 
@@ -61,29 +61,29 @@ class BuildReport:
         """The report for people, one fact a line."""
         if not self.published:
             return (
-                f"nothing new  {self.version.name} is built from the same inputs "
+                f"nothing new    {self.version.name} is built from the same inputs "
                 f"({self.seconds:.1f} s)"
             )
-        return "\n".join([f"{name:<12} {value}" for name, value in self._lines()])
+        return "\n".join(f"{name:<14} {value}" for name, value in self._lines())
 
-    def _lines(self) -> list[tuple[str, str]]:
-        lines = [("version", f"{self.version.name}  {self.version.manifest}")]
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        yield "version", f"{self.version.name}  {self.version.manifest}"
         for book in self.books or ():
             if book.stage == "ingest":
-                lines.append(("records in", _counted(book.in_)))
-            lines += [(f"  {book.stage}", line) for line in _losses(book.dropped, "dropped")]
-            lines += [(f"  {book.stage}", line) for line in _losses(book.quarantined, "quarantined")]
+                yield "records in", f"{book.in_.records:,}, {book.in_.bytes:,} bytes"
+            for verdict, counts in (("dropped", book.dropped), ("quarantined", book.quarantined)):
+                for rule, count in counts.items():
+                    yield f"  {verdict}", f"{count.records:,} by {rule} ({book.stage})"
             if book.stage == "shard":
-                lines.append(("kept", f"{book.kept.records:,} documents"))
-                fill = f"{book.fill_tokens:,} of fill"
-                lines.append(("tokens", f"{self.num_tokens:,}, and {fill}"))
-        lines.append(("against the", f"parent: {self.num_new:,} added, {self.num_removed:,} removed"))
-        lines.append(("shards", f"{self.num_shards:,}"))
+                yield "kept", f"{book.kept.records:,} documents"
+                yield "tokens", f"{self.num_tokens:,}, and {book.fill_tokens:,} of fill"
+        if self.version.number > 1:
+            yield "changed", f"{self.num_new:,} documents added, {self.num_removed:,} removed"
+        yield "shards", f"{self.num_shards:,}"
         if self.tiers is not None:
             hot, cold = self.tiers.hot_size_bytes, self.tiers.cold_size_bytes
-            lines.append(("bytes", f"{hot:,} on hot, {cold:,} on cold, sealed"))
-        lines.append(("time", f"{self.seconds:.1f} s"))
-        return lines
+            yield "sealed bytes", f"{hot:,} on hot, {cold:,} on cold"
+        yield "time", f"{self.seconds:.1f} s"
 
 
 def nothing_new(plan: BuildPlan, seconds: float) -> BuildReport:
@@ -95,11 +95,3 @@ def nothing_new(plan: BuildPlan, seconds: float) -> BuildReport:
     if plan.parent is None:
         raise Conflict("nothing is new against a version that does not exist")
     return BuildReport(plan.parent, False, None, 0, 0, 0, 0, None, seconds)
-
-
-def _counted(count: Count) -> str:
-    return f"{count.records:,}, {count.bytes:,} bytes"
-
-
-def _losses(counts: Mapping[str, Count], verdict: str) -> list[str]:
-    return [f"{verdict} {count.records:,} by {rule}" for rule, count in counts.items()]

@@ -107,7 +107,9 @@ class SegmentBuilder:
 
     def _leaves(self, name: str, fresh: Mapping[str, FreshObject]) -> np.ndarray:
         column = self._table(name, fresh, ["leaf"])["leaf"].combine_chunks()
-        data = np.frombuffer(column.buffers()[1], np.uint8) if len(column) else np.empty(0, np.uint8)
+        data = (
+            np.frombuffer(column.buffers()[1], np.uint8) if len(column) else np.empty(0, np.uint8)
+        )
         return data[column.offset * 32 :][: len(column) * 32].reshape(-1, 32)
 
     def _table(

@@ -41,7 +41,10 @@ def version_drafts(
     ]
     build = Draft("build", subject, _build_body(plan, manifest, build_id), builder)
     version = Draft(
-        "version", subject, _version_body(workspace, plan, manifest, storage, sealed, build_id), builder
+        "version",
+        subject,
+        _version_body(workspace, plan, manifest, storage, sealed, build_id),
+        builder,
     )
     return [*sources, build, version]
 

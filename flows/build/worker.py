@@ -56,9 +56,7 @@ def bench(assignment: Assignment) -> Bench:
     if spec.digest() != assignment.spec:
         raise Conflict(f"the spec of {assignment.dataset} changed meanwhile", "build again")
     lease = workspace.gate.rejoin(assignment.build_id, assignment.dataset)
-    tokenizer = Tokenizer.load(
-        workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document
-    )
+    tokenizer = Tokenizer.load(workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document)
     return Bench(workspace, spec, tokenizer, stage_store(workspace, spec.name), lease)
 
 

@@ -108,10 +108,15 @@ class KeyTable:
 
         Raises:
             NotFound: there is no such file.
+            IntegrityError: the file is no key table.
         """
         if not path.exists():
             raise NotFound(f"{path}: the key table is missing", "restore it from a backup")
-        return cls(_engine(path))
+        table = cls(_engine(path))
+        with table._reading() as connection:
+            if not sql.inspect(connection).has_table(_KEYS.name):
+                raise IntegrityError(f"{path}: not a key table", "restore it from a backup")
+        return table
 
     def add(self, rows: Sequence[WrappedKey]) -> None:
         """Adds rows in one transaction, durable on return.

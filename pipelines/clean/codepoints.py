@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 _FIRST_LEAD_BYTE = 0xCC
 _NUM_CODE_POINTS = 0x110000
 # No character is assigned between the ideographs' third plane and the tags.
-_ASSIGNED = (range(0x300, 0x33480), range(0xE0000, 0xE0200))
+_ASSIGNED = (range(0x33480), range(0xE0000, 0xE0200))
 _ASK = 255
 
 
@@ -51,7 +51,6 @@ def maybe_not_nfc(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 def _combining_classes() -> NDArray[np.uint8]:
     """Of each code point its canonical combining class, or `_ASK`."""
     table = np.full(_NUM_CODE_POINTS, _ASK, dtype=np.uint8)
-    table[:0x300] = 0
     seconds = [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)]
     for code in (code for span in _ASSIGNED for code in span):
         char = chr(code)

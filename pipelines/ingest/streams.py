@@ -113,6 +113,9 @@ def _inflated(member: zlib._Decompress, data: bytes, at: int) -> Iterator[bytes]
             yield from _inflated_by_bytes(before, data, at)
             return
         yield out
+        # At the end of a member `unconsumed_tail` keeps a stale copy of what lies behind.
+        if member.eof:
+            return
         at += len(data) - len(member.unconsumed_tail)
         data = member.unconsumed_tail
         if not data and len(out) < _MAX_OUT_BYTES:
@@ -127,6 +130,7 @@ def _inflated_by_bytes(member: zlib._Decompress, data: bytes, at: int) -> Iterat
         except zlib.error as error:
             what = str(error).partition(": ")[2] or "damaged"
             raise StreamFault("corrupt_stream", f"gzip at byte {at + i}: {what}") from None
+    raise StreamFault("corrupt_stream", f"gzip near byte {at + len(data)}: damaged")
 
 
 def _unzstd(blocks: Iterable[bytes]) -> Iterator[bytes]:

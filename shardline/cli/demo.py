@@ -21,9 +21,9 @@ _DOCUMENT = "udhr/por_BR"
 
 
 def demo(
-    folder: Annotated[
-        Path, typer.Option(help="Where the demo's workspace is made.")
-    ] = Path("shardline-demo"),
+    folder: Annotated[Path, typer.Option(help="Where the demo's workspace is made.")] = Path(
+        "shardline-demo"
+    ),
 ) -> None:
     """Go the whole way on a bundled sample.
 

@@ -9,18 +9,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from shardline.feed.feed import ShardFeed
 from shardline.feed.samples import Batch
 from shardline.run import training_run
 
+Floats = npt.NDArray[np.float32]
 _WIDTH = 32
-_PAIRS = 512
-_RATE = 1.0
+_PAIRS = 256
+_RATE = 0.3
 
 
 class PairModel:
-    """Predicts the next token from one token.
+    """Predicts the next token from one token; learns by AdaGrad (Duchi et al. 2011).
 
     Args:
         num_ids: rows of the embedding.
@@ -31,6 +33,12 @@ class PairModel:
         self._chance = np.random.default_rng(seed)
         self.inward = self._chance.normal(0, 0.1, (num_ids, _WIDTH)).astype(np.float32)
         self.outward = np.zeros((_WIDTH, num_ids), np.float32)
+        self.bias = np.zeros(num_ids, np.float32)
+        self._squares = [np.full_like(part, 1e-8) for part in self._weights]
+
+    @property
+    def _weights(self) -> tuple[Floats, Floats, Floats]:
+        return self.inward, self.outward, self.bias
 
     def step(self, batch: Batch) -> float:
         """One step of gradient descent; gives the mean loss in nats a token.
@@ -42,30 +50,32 @@ class PairModel:
         rows, places = self._chance.choice(counts, _PAIRS).T
         before, after = ids[rows, places], ids[rows, places + 1]
         hidden = self.inward[before]
-        logits = hidden @ self.outward
+        logits = hidden @ self.outward + self.bias
         logits -= logits.max(axis=1, keepdims=True)
         chances = np.exp(logits)
         chances /= chances.sum(axis=1, keepdims=True)
         loss = -np.log(chances[np.arange(_PAIRS), after] + 1e-9).mean()
         chances[np.arange(_PAIRS), after] -= 1
-        chances /= _PAIRS
-        back = chances @ self.outward.T
-        self.outward -= _RATE * (hidden.T @ chances) * _WIDTH
-        np.add.at(self.inward, before, -_RATE * back * _WIDTH)
+        inward = np.zeros_like(self.inward)
+        np.add.at(inward, before, chances @ self.outward.T)
+        self._learn(inward, hidden.T @ chances, chances.sum(axis=0))
         return float(loss)
+
+    def _learn(self, *gradients: Floats) -> None:
+        for weights, squares, gradient in zip(self._weights, self._squares, gradients, strict=True):
+            squares += gradient**2
+            weights -= _RATE * gradient / np.sqrt(squares)
 
     def save(self, path: Path) -> None:
         """Writes the weights."""
-        np.savez(path, inward=self.inward, outward=self.outward)
+        np.savez(path, inward=self.inward, outward=self.outward, bias=self.bias)
 
 
 def train(workspace: Path, version: str, checkpoint: Path) -> tuple[str, list[float]]:
     """Trains one epoch and records the checkpoint; gives the run's id and the losses."""
-    losses = []
     with training_run(version, model="demo", seed=7, workspace=workspace) as run:
         model = PairModel(run.num_ids, seed=7)
-        for batch in ShardFeed(run, batch_size=16):
-            losses.append(model.step(batch))
+        losses = [model.step(batch) for batch in ShardFeed(run, batch_size=16)]
         model.save(checkpoint)
         run.checkpoint(checkpoint)
     return run.id, losses

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from flows.database import SCHEMA, prepare_database, schema_of
 from lineage.errors import Unavailable
 
 _WAIT_S = 60.0
@@ -107,50 +106,6 @@ def test_a_server_that_does_not_come_up_is_one_error_that_names_its_log(
         pytest.raises(Unavailable, match=r"server\.log"),
     ):
         server.wait_until_ready()
-
-
-def test_a_new_database_is_ready_at_once_and_an_old_one_is_left_alone(tmp_path: Path) -> None:
-    assert prepare_database(tmp_path)
-    database = tmp_path / "prefect.db"
-    assert schema_of(database) == SCHEMA.read_text(encoding="utf-8")
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = 'older'")
-        connection.commit()
-    assert not prepare_database(tmp_path)
-    assert [file.name for file in tmp_path.iterdir() if file.suffix == ".new"] == []
-
-
-def test_a_users_own_database_is_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PREFECT_SERVER_DATABASE_CONNECTION_URL", "sqlite+aiosqlite:///mine.db")
-    assert not prepare_database(tmp_path)
-    assert not (tmp_path / "prefect.db").exists()
-
-
-def test_a_disk_that_refuses_the_database_is_one_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "prefect").write_text("a file where a folder is needed")
-    with pytest.raises(Unavailable, match=r"prefect\.db"):
-        prepare_database(tmp_path / "prefect")
-
-
-@pytest.mark.slow
-def test_our_schema_is_what_prefects_own_migrations_make(tmp_path: Path) -> None:
-    """When this fails after an upgrade of Prefect: flows/database.py says how to renew it."""
-    subprocess.run(
-        [sys.executable, "-m", "prefect", "server", "database", "upgrade", "-y"],
-        check=True,
-        capture_output=True,
-        env={**os.environ, "PREFECT_HOME": str(tmp_path), "PREFECT_SERVER_ANALYTICS_ENABLED": "0"},
-    )
-    made = schema_of(tmp_path / "prefect.db")
-    assert _definitions(made) == _definitions(SCHEMA.read_text(encoding="utf-8"))
-
-
-def _definitions(sql: str) -> list[list[str]]:
-    # Prefect's migrations order the constraints of a table by chance.
-    statements = sql.split(";\n")
-    return [sorted(line.strip().rstrip(",") for line in one.splitlines()) for one in statements]
 
 
 def _answers(url: str) -> bool:

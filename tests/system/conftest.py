@@ -29,9 +29,7 @@ class Said:
 
 
 @pytest.fixture
-def cli(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Said]:
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Said]:
     """Runs one command; whatever it says, a traceback is never in it."""
 
     def run(*arguments: str | Path) -> Said:

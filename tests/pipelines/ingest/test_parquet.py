@@ -111,8 +111,7 @@ def test_a_broken_file_is_one_quarantine_row(folder: Any) -> None:
 
 def test_a_damaged_row_group_costs_only_its_own_rows(folder: Any) -> None:
     texts = [f"{i} {'x' * 400}" for i in range(30)]
-    options = {"use_dictionary": False, "compression": "zstd"}
-    write(folder, pa.table({"text": texts}), **options)
+    write(folder, pa.table({"text": texts}), use_dictionary=False, compression="zstd")
     path = folder.root / "a.parquet"
     column = pq.read_metadata(path).row_group(1).column(0)
     data = bytearray(path.read_bytes())

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lineage.errors import ConfigError, NotFound, Unavailable
+from pipelines.spec import CleanSpec, DatasetSpec, ShardSpec, load_spec, spec_to_json
+
+VECTORS = Path(__file__).parents[1] / "vectors" / "spec.json"
+SOURCE = """
+[[sources]]
+name = "wiki"
+path = "data/*.jsonl.gz"
+licence = "cc-by-sa-4.0 or GFDL-1.3-or-later"
+source_class = "public_dataset"
+collected = "2026-03"
+"""
+TOKENIZER = """
+[tokenizer]
+file = "tokenizer.json"
+end_of_document = "<|endoftext|>"
+"""
+SMALL = "seed = 7\n" + SOURCE + TOKENIZER
+
+
+def load(folder: Path, text: str, name: str = "news.toml") -> DatasetSpec:
+    (folder / name).write_text(text, encoding="utf-8")
+    return load_spec(folder / name)
+
+
+def test_a_small_spec_gets_the_documented_defaults(tmp_path: Path) -> None:
+    spec = load(tmp_path, SMALL)
+    assert (spec.name, spec.seed) == ("news", 7)
+    assert spec.clean == CleanSpec("NFC", 1, None)
+    assert spec.shards == ShardSpec(2048, 128 << 20, 16, 4096)
+    (source,) = spec.sources
+    assert (source.format, source.text, source.id) == ("jsonl", "text", None)
+    assert source.licence == "CC-BY-SA-4.0 OR GFDL-1.3-or-later"
+
+
+def test_every_field_can_be_set(tmp_path: Path) -> None:
+    text = SMALL.replace("[[sources]]", '[[sources]]\nformat = "parquet"\ntext = "body"\nid = "n"')
+    text += '[clean]\nnormalize = "none"\nmin_chars = 0\nmax_chars = 9\n'
+    text += "[shards]\nsample_tokens = 64\nshard_kib = 3\ngroup_shards = 2\nwindow_samples = 8\n"
+    spec = load(tmp_path, 'name = "news"\n' + text)
+    assert spec.clean == CleanSpec("none", 0, 9)
+    assert spec.shards == ShardSpec(64, 3072, 2, 8)
+    (source,) = spec.sources
+    assert (source.format, source.text, source.id) == ("parquet", "body", "n")
+
+
+def test_the_digest_is_that_of_the_vector(tmp_path: Path) -> None:
+    vector = json.loads(VECTORS.read_text())
+    spec = load(tmp_path, vector["toml"], "vector.toml")
+    assert spec_to_json(spec) == vector["json"]
+    assert str(spec.digest()) == vector["digest"]
+
+
+def test_writing_a_default_out_changes_no_digest_and_a_change_does(tmp_path: Path) -> None:
+    digest = load(tmp_path, SMALL).digest()
+    assert load(tmp_path, SMALL + "[shards]\nshard_mib = 128\n").digest() == digest
+    assert load(tmp_path, SMALL + "[shards]\nshard_mib = 127\n").digest() != digest
+    assert load(tmp_path, SMALL.replace("seed = 7", "seed = 8")).digest() != digest
+
+
+@pytest.mark.parametrize(
+    "format_",
+    [
+        ("a.ndjson", "jsonl"),
+        ("b/*.JSON.zst", "jsonl"),
+        ("c.parquet", "parquet"),
+        ("**/*.txt", "text"),
+    ],
+)
+def test_the_format_is_told_by_the_ending(tmp_path: Path, format_: tuple[str, str]) -> None:
+    spec = load(tmp_path, SMALL.replace("data/*.jsonl.gz", format_[0]))
+    assert spec.sources[0].format == format_[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("seed = 7", "seeds = 7", "news.toml: unknown key 'seeds'.*nearest known key is 'seed'"),
+        ("seed = 7", "", "news.toml: 'seed' is missing"),
+        ("seed = 7", "seed = -1", "seed: -1 is not between"),
+        ("seed = 7", "seed = 18446744073709551616", "seed: 18446744073709551616 is not between"),
+        ("seed = 7", "seed = true", "seed: an integer was expected, not bool"),
+        ("seed = 7", "seed = 7.0", "seed: an integer was expected, not float"),
+        ("seed = 7", "seed = 7\nname = 'other'", "name: 'other' stands in news.toml"),
+        ("seed = 7", "seed = = 7", "news.toml: not TOML"),
+        ("[tokenizer]", "[tokeniser]", "unknown key 'tokeniser'.*'tokenizer'"),
+        (TOKENIZER, "", "'tokenizer' is missing"),
+        (TOKENIZER, "tokenizer = 1", "source 1: unknown key 'tokenizer'"),
+        (SOURCE, "", "'sources' is missing"),
+        (SOURCE, "sources = []", "at least one table"),
+        (SOURCE, "sources = 'data'", "at least one table"),
+        (SOURCE, "sources = ['data']", "source 1: a table was expected, not str"),
+        (SOURCE, SOURCE + SOURCE, "sources: the name 'wiki' stands twice"),
+        ('"wiki"', '"Wiki"', "source 1: name: 'Wiki' is no source name"),
+        ('"wiki"', '""', "name: the string is empty"),
+        ("path =", "pth =", "source 1: unknown key 'pth'.*'path'"),
+        ('"data/*.jsonl.gz"', '"data"', "path: 'data' tells no format.*format = one of jsonl"),
+        ('"data/*.jsonl.gz"', '"a.txt"\nid = "id"', "a text file has no fields"),
+        ('"data/*.jsonl.gz"', '"a"\nformat = "csv"', "format: 'csv' is none of jsonl, parquet"),
+        ("cc-by-sa-4.0", "CC-BY-SB-4.0", "licence: licence 'CC-BY-SB-4.0' is not in the SPDX"),
+        ("cc-by-sa-4.0", "(MIT", "is no SPDX expression"),
+        ('"public_dataset"', '"stolen"', "source_class: 'stolen' is none of"),
+        ("2026-03", "2026-13", "collected: '2026-13' is no month"),
+        ("2026-03", "March", "write it as YYYY-MM"),
+        ("[tokenizer]", "[clean]\nmin_char = 1\n[tokenizer]", r"\[clean\]: unknown key 'min_char'"),
+        ("[tokenizer]", "[clean]\nmin_chars = 9\nmax_chars = 8\n[tokenizer]", "8 is not between 9"),
+        ("[tokenizer]", '[clean]\nnormalize = "NFKC"\n[tokenizer]', "'NFKC' is none of NFC, none"),
+        ("[tokenizer]", "[shards]\nshard_mib = 0\n[tokenizer]", "shard_mib: 0 is not between"),
+        ("[tokenizer]", "[shards]\nshard_mib = 1\nshard_kib = 1\n[tokenizer]", "keep one"),
+        ("[tokenizer]", "[shards]\nshard_bytes = 1\n[tokenizer]", "unknown key 'shard_bytes'"),
+    ],
+)
+def test_a_slip_is_an_error_that_names_it(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in SMALL
+    with pytest.raises(ConfigError, match=message):
+        load(tmp_path, SMALL.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "licence",
+    [
+        "MIT",
+        "LicenseRef-our-own",
+        "DocumentRef-x:LicenseRef-y",
+        "GPL-2.0-only WITH Classpath-exception-2.0",
+    ],
+)
+def test_licences_of_the_list_and_of_ones_own_are_taken(tmp_path: Path, licence: str) -> None:
+    text = SMALL.replace("cc-by-sa-4.0 or GFDL-1.3-or-later", licence)
+    assert load(tmp_path, text).sources[0].licence == licence
+
+
+def test_a_file_that_is_missing_or_unreadable_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"there is no spec gone\.toml"):
+        load_spec(tmp_path / "gone.toml")
+    with pytest.raises(Unavailable, match="cannot be read"):
+        load_spec(tmp_path)
+    (tmp_path / "bad.toml").write_bytes(b"seed = 1 # caf\xe9")
+    with pytest.raises(ConfigError, match="not UTF-8 at byte 14"):
+        load_spec(tmp_path / "bad.toml")
+
+
+def test_a_name_that_is_no_dataset_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no dataset name"):
+        load(tmp_path, SMALL, "Big News.toml")
