@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lineage.digest import frame
 
@@ -52,21 +53,26 @@ class IdHasher:
         if len(key) != 32:
             raise ValueError("the id key has 32 bytes")
         self._hmac = hmac.new(key, digestmod=hashlib.sha256)
+        self._sources: dict[tuple[str, bytes], hmac.HMAC] = {}
 
     def document_id(self, source: str, record: RecordKey) -> bytes:
         """32 bytes that name one document of one source, wherever it lies."""
-        return self._keyed(
-            frame(b"shardline/document-id/v1", source.encode(), record.kind, record.value)
-        )
+        # A frame of parts is the frames of its parts, so what a source's records share is
+        # hashed once.
+        begun = self._sources.get((source, record.kind))
+        if begun is None:
+            begun = self._hmac.copy()
+            begun.update(frame(b"shardline/document-id/v1", source.encode(), record.kind))
+            self._sources[source, record.kind] = begun
+        hasher = begun.copy()
+        hasher.update(frame(record.value))
+        return hasher.digest()
 
     def content_id(self, text: bytes) -> bytes:
         """32 bytes that name a text (UTF-8), equal for equal texts."""
-        return self._keyed(frame(b"shardline/content-id/v1"), text)
-
-    def _keyed(self, *parts: bytes) -> bytes:
         hasher = self._hmac.copy()
-        for part in parts:
-            hasher.update(part)
+        hasher.update(frame(b"shardline/content-id/v1"))
+        hasher.update(text)
         return hasher.digest()
 
 
@@ -76,7 +82,12 @@ def shuffle_key(seed: int, source: str, record: RecordKey) -> bytes:
     Args:
         seed: the spec's seed, 0 to 2**64 - 1.
     """
+    hasher = _begun_shuffle_key(seed, source, record.kind).copy()
+    hasher.update(frame(record.value))
+    return hasher.digest()
+
+
+@lru_cache(maxsize=1024)
+def _begun_shuffle_key(seed: int, source: str, kind: bytes) -> hashlib._Hash:
     seed_bytes = struct.pack("<Q", seed)
-    return hashlib.sha256(
-        frame(b"shardline/shuffle/v1", seed_bytes, source.encode(), record.kind, record.value)
-    ).digest()
+    return hashlib.sha256(frame(b"shardline/shuffle/v1", seed_bytes, source.encode(), kind))

@@ -19,6 +19,7 @@ from lineage.manifests.content import ContentManifest, parse_content
 from lineage.manifests.storage import StorageManifest, parse_storage
 from lineage.tables import table_root
 
+_SEALED_PARQUET = b"PARE"
 _NAME = re.compile(r"([a-z0-9][a-z0-9._-]{0,63})@v([1-9][0-9]{0,8})")
 
 
@@ -121,13 +122,15 @@ def read_content(manifests: Path, version: Version, lease: KeyLease) -> ContentM
 def read_storage(manifests: Path, version: Version, lease: KeyLease) -> StorageManifest:
     """Opens a storage manifest and verifies it against the ledger; raises as `read_content`."""
     _, path = manifest_paths(manifests, version.dataset, version.number)
+    data = _bytes(path)
     try:
-        with open_parquet(path, lease.seal(version.storage_object)) as file:
+        with open_parquet(pa.BufferReader(data), lease.seal(version.storage_object)) as file:
             table = file.read()
-    except FileNotFoundError:
-        raise _missing(path) from None
     except (OSError, pa.ArrowInvalid):
         raise IntegrityError(f"{path}: changed bytes") from None
+    # The one place that no seal covers, and that pyarrow does not look at.
+    if not data.startswith(_SEALED_PARQUET):
+        raise IntegrityError(f"{path}: changed bytes")
     if table_root(table) != version.storage:
         raise IntegrityError(f"{path}: not the storage manifest that the ledger names")
     return parse_storage(table)

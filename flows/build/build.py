@@ -207,7 +207,7 @@ class _Build:
         records = seal_records(workspace, self._stage, plan.spec.name, resolved.key, tables)
         assembled = assemble(plan, parent, prepared, resolved, segments, records.tables, workspace)
         with workspace.locked(PUBLISH_LOCK, "another build is publishing", PUBLISH_WAIT_S):
-            publisher = Publisher(workspace, plan, parent, segments, records)
+            publisher = Publisher(workspace, plan, parent, segments, records, self._announce)
             version = publisher.publish(assembled.manifest, self._build_id)
         self._prune()
         objects = publisher.objects()

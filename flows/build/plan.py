@@ -14,6 +14,7 @@ from lineage.versions import Version, latest_version
 from lineage.workspace import Workspace
 from pipelines.clean.clean import clean_transforms
 from pipelines.ingest.partition import Partition, plan_source
+from pipelines.ingest.read import read_transform
 from pipelines.shards.write import rows_per_group
 from pipelines.spec import DatasetSpec, load_spec
 from pipelines.tokens.tokenizer import Tokenizer, TokenizerIdentity
@@ -128,16 +129,14 @@ def _partitions(
 ) -> tuple[PlannedPartition, ...]:
     planned: list[PlannedPartition] = []
     for ordinal, source in enumerate(spec.sources):
+        read = read_transform(source, spec.seed).digest()
         for partition in plan_source(source, workspace.root):
-            reading = {
+            work = {
                 "content": partition.content,
-                "source": source.name,
-                "format": partition.format,
                 "compression": partition.compression,
-                "text": source.text,
-                "id": source.id,
+                "read": read,
                 "act": act,
             }
-            key = digest_of(canonical_json(reading))
+            key = digest_of(canonical_json(work))
             planned.append(PlannedPartition(len(planned), ordinal, partition, key))
     return tuple(planned)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from flows.build.announcer import Announcer
 from flows.build.pack import ZONE, minted_receipt, receipt_objects
 from flows.build.parent import Parent
 from flows.build.plan import BuildPlan
@@ -83,12 +84,14 @@ class Publisher:
         parent: Parent,
         segments: Sequence[BuiltSegment],
         records: Records,
+        announce: Announcer,
     ) -> None:
         self._workspace = workspace
         self._plan = plan
         self._parent = parent
         self._segments = segments
         self._records = records
+        self._announce = announce
         self._folder = workspace.root / "datasets" / plan.spec.name
 
     def publish(self, manifest: ContentManifest, build_id: str) -> Version:
@@ -143,8 +146,12 @@ class Publisher:
 
     def _place_on_hot(self) -> None:
         hot = workspace_tiers(self._workspace).hot
-        for item in self._fresh():
+        fresh = self._fresh()
+        # Every byte is written to hot, and read back from cold.
+        self._announce.expect("publish", 2 * sum(item.stored.size_bytes for item in fresh))
+        for item in fresh:
             hot.put(store_name(item.stored), item.path)
+            self._announce.advance("publish", num_bytes=item.stored.size_bytes)
 
     def _track_and_push(self, number: int) -> list[Path]:
         dvc = workspace_dvc(self._workspace)
@@ -164,6 +171,7 @@ class Publisher:
         tiers = workspace_tiers(self._workspace)
         for item in self._fresh():
             tiers.require(item.stored, "cold")
+            self._announce.advance("publish", num_bytes=item.stored.size_bytes)
 
     def _write_manifests(
         self, manifest: ContentManifest, storage: StorageManifest

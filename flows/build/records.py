@@ -103,7 +103,7 @@ def _places(
 ) -> list[pa.Array]:
     """Source names, paths and offsets of rows; null where the partition is below zero."""
     places = [
-        (item.partition.source, file.path, _base(item, file.start))
+        (item.partition.source, file.path, file.offset_base)
         for item in plan.partitions
         for file in item.partition.files
     ]
@@ -114,9 +114,3 @@ def _places(
     wanted = pa.array(at, mask=partition < 0)
     sources, paths, bases = (pa.array(column) for column in zip(*places, strict=True))
     return [sources.take(wanted), paths.take(wanted), pc.add(offsets, bases.take(wanted))]
-
-
-def _base(item: PlannedPartition, start: int) -> int:
-    """Offsets of lines count from the start of their partition; others from the file's."""
-    lines = item.partition.format == "jsonl" and not item.partition.compression
-    return start if lines else 0

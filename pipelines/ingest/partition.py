@@ -34,11 +34,14 @@ class FileRange:
         path: posix path relative to the workspace's root, or absolute where outside it.
         start: first byte, or first row group of a Parquet file.
         length: number of bytes, or of row groups; 0 is an empty or a broken file.
+        offset_base: what a record's offset counts from: the first byte of plain lines, the
+            first row of row groups, else 0.
     """
 
     path: str
     start: int
     length: int
+    offset_base: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,7 @@ def _plan_lines(
         while start < size or size == 0:
             end = next_cut(descriptor, start, size, target_bytes)
             content = _digest_of_range(descriptor, start, end)
-            ranges = (FileRange(file.path, start, end - start),)
+            ranges = (FileRange(file.path, start, end - start, start),)
             yield Partition(source.name, "jsonl", "", ranges, content, end - start)
             if end == size:
                 return
@@ -209,15 +212,16 @@ def _plan_parquet(
             filled = range(groups.count if groups.total_rows else 0)
             sizes = [groups.size_bytes(i) for i in filled]
             digests = [groups.digest(i) for i in filled]
+            rows = [groups.num_rows(i) for i in filled]
     except CorruptParquet:
-        sizes, digests = [], []
+        sizes, digests, rows = [], [], []
     if not sizes:
         content = broken_content(digest_of_file(path))
         ranges = (FileRange(file.path, 0, 0),)
         yield Partition(source.name, "parquet", "", ranges, content, file.size_bytes)
     start = 0
     for end in cut_positions(sizes, digests, target_bytes):
-        ranges = (FileRange(file.path, start, end - start),)
+        ranges = (FileRange(file.path, start, end - start, sum(rows[:start])),)
         content = row_groups_content(digests[start:end])
         yield Partition(source.name, "parquet", "", ranges, content, sum(sizes[start:end]))
         start = end

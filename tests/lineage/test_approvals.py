@@ -81,7 +81,7 @@ def _approve_once(root: Path) -> str:
 
 def test_two_who_approve_at_once_give_one_entry(workspace: Workspace) -> None:
     publish(workspace)
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
+    with multiprocessing.get_context("fork").Pool(2) as pool:
         outcomes = pool.map(_approve_once, [workspace.root] * 2, chunksize=1)
     assert sorted(outcomes) == ["approved", "conflict"]
     assert len(approvals(workspace.ledger.entries())) == 1
