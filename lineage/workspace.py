@@ -121,6 +121,17 @@ class Workspace:
             now=self.now,
         )
 
+    def unchecked_ledger(self) -> Ledger:
+        """The ledger as it lies there, to be read by a verifier; the caller closes its store."""
+        return Ledger(
+            SqliteLedgerStore(self.state / "ledger.db"),
+            self.config.log_id,
+            ledger_key=self._system_key("ledger"),
+            log_signer=None,
+            entropy=self.entropy,
+            now=self.now,
+        )
+
     @cached_property
     def log_signer(self) -> LogSigner:
         """Signs tree heads."""

@@ -20,6 +20,7 @@ from flows.build.parent import Parent
 from flows.build.plan import BuildPlan
 from flows.build.segments import BuiltSegment, FreshObject
 from flows.build.statements import version_drafts
+from flows.schedules import FILE_NAME as SCHEDULES
 from flows.storage import workspace_dvc, workspace_git, workspace_tiers
 from lineage.digest import Digest
 from lineage.durable import replace_file, sync_file, sync_folder
@@ -116,7 +117,7 @@ class Publisher:
         # Crash point: manifests without a ledger entry are no version; the next publish
         # replaces them, and cuts the rows that the ledger has not committed.
         name = manifest.name
-        self._commit([*tracked, self._manifest_folder()], f"{name}: manifests")
+        self._commit([*tracked, *self._settled_paths()], f"{name}: manifests")
         drafts = version_drafts(
             self._workspace, self._plan, manifest, storage, sealed, build_id, self._parent
         )
@@ -199,8 +200,12 @@ class Publisher:
     def _commit(self, paths: Sequence[Path], message: str) -> None:
         workspace_git(self._workspace).commit(paths, message, self._workspace.now())
 
-    def _manifest_folder(self) -> Path:
-        return self._workspace.root / "manifests" / self._plan.spec.name
+    def _settled_paths(self) -> list[Path]:
+        """What else belongs to the version in Git: its manifests, its spec, the schedules."""
+        root, dataset = self._workspace.root, self._plan.spec.name
+        schedules = root / SCHEDULES
+        paths = [root / "manifests" / dataset, root / "specs" / f"{dataset}.toml"]
+        return [*paths, schedules] if schedules.exists() else paths
 
     def _published_or_none(self) -> Version | None:
         entries = self._workspace.ledger.entries(predicates={"version"})

@@ -7,6 +7,7 @@ the rest is looked at all the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -71,10 +72,15 @@ def ask_verify(workspace: Workspace, objects: VerifiedObjects, check_books: Chec
 
 def _ledger(workspace: Workspace, count: _Count) -> Iterator[Finding]:
     remembered = workspace.root / "treehead"
-    text = remembered.read_text() if remembered.is_file() else None
+    # Bytes that are no text any more are a finding like any other.
+    data = remembered.read_bytes() if remembered.is_file() else None
+    text = None if data is None else data.decode("utf-8", "surrogateescape")
     try:
-        count.entries = workspace.ledger.size
-        yield from verify_ledger(workspace.ledger, workspace_trust(workspace.config), text)
+        # Opening it the usual way stops at the first wrong node or tree head, unnamed.
+        ledger = workspace.unchecked_ledger()
+        with closing(ledger.store):
+            count.entries = ledger.store.size()
+            yield from verify_ledger(ledger, workspace_trust(workspace.config), text)
     except ShardlineError as error:
         yield Finding(error.message, "ledger")
 

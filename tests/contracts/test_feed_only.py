@@ -24,7 +24,7 @@ import shardline
 for name in ("lineage.errors", "lineage.order", "storage_tiers.tiers", "shardline.feed.feed"):
     importlib.import_module(name)
 print(json.dumps({
-    "feed": shardline.ShardFeed.__name__,
+    "feed": [shardline.ShardFeed.__name__, shardline.training_run.__name__],
     "installed": sorted(found.name.lower() for found in importlib.metadata.distributions()),
     "rooms": [sys.modules[name].__file__ for name in ("shardline", "lineage", "storage_tiers")],
 }))
@@ -74,7 +74,7 @@ def trainer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_the_feed_runs_without_the_build_stack(trainer: Path, tmp_path: Path) -> None:
     seen = json.loads(run(trainer, "-I", "-c", WHAT_A_TRAINER_DOES, cwd=tmp_path))
-    assert seen["feed"] == "ShardFeed"
+    assert seen["feed"] == ["ShardFeed", "training_run"]
     assert not NOT_FOR_A_TRAINER & set(seen["installed"])
     home = str(trainer.parents[1])
     assert all(file.startswith(home) for file in seen["rooms"])

@@ -24,7 +24,7 @@ _PATIENCE_S = 120.0
 
 def preload() -> None:
     """Must come before any other process of this kind: the server is started once."""
-    _CONTEXT.set_forkserver_preload(["tests.system.killing", "flows.build.prepare"])
+    _CONTEXT.set_forkserver_preload(["tests.system.killing", "tests.system.warm"])
 
 
 def kill_when(world: World, workers: int, reached: Callable[[], bool]) -> None:

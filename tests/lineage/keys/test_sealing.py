@@ -77,7 +77,7 @@ def test_bytes_come_back_and_are_not_readable_meanwhile(data: bytes, nonce: byte
     assert open_bytes(sealed, SEAL) == data
     assert object_id_of(sealed) == SEAL.object_id
     assert len(sealed) == len(data) + 8 + 16 + 12 + 16
-    assert len(data) < 4 or data not in sealed
+    assert len(data) < 4 or data not in sealed[36:]
 
 
 def test_every_flipped_bit_of_sealed_bytes_is_refused() -> None:
@@ -196,13 +196,13 @@ def test_sealed_bytes_of_another_format_are_refused() -> None:
         object_id_of(b"shardln2" + bytes(60))
 
 
-@pytest.mark.slow
 def test_more_row_groups_than_a_sealed_file_can_count_are_refused(tmp_path: Path) -> None:
+    # Numbered from 0 in a signed 16-bit number: our writers stop one before pyarrow does.
     schema = pa.schema([("n", pa.int8())])
     row = pa.table({"n": [1]}, schema=schema)
     with (
-        pytest.raises(IntegrityError, match="row groups"),
+        pytest.raises(OSError, match=f"more than {MAX_ROW_GROUPS} row groups"),
         parquet_writer(tmp_path / "file", schema, SEAL) as writer,
     ):
-        for _ in range(MAX_ROW_GROUPS + 1):
+        for _ in range(MAX_ROW_GROUPS + 2):
             writer.write_table(row)

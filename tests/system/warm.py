@@ -1,0 +1,19 @@
+"""Imported by the server that builds are forked from: a first build's loading is done here.
+
+Nothing here starts a thread, so that a process can be forked from it.
+"""
+
+from __future__ import annotations
+
+import dvc.data_cloud  # noqa: F401
+import dvc.repo.stage  # noqa: F401
+import pyarrow.dataset  # noqa: F401
+import scmrepo.git  # noqa: F401
+
+import flows.build.pack
+import flows.build.prepare  # noqa: F401
+from pipelines.clean.clean import clean_transforms
+from pipelines.spec import CleanSpec
+
+# The kernels of cleaning are read from numba's cache, or compiled, when they are first called.
+clean_transforms(CleanSpec())
