@@ -29,14 +29,20 @@ def promote_version(workspace: Workspace, name: str) -> MoveReport:
     return promote(storage.objects, workspace_tiers(workspace), record)
 
 
-def demote_version(workspace: Workspace, name: str) -> MoveReport:
-    """Takes every object of a version off hot; raises as `storage_tiers.moves.demote`.
+def demote_version(workspace: Workspace, name: str) -> tuple[MoveReport, int]:
+    """Takes a version off hot; raises as `storage_tiers.moves.demote`.
 
-    Objects that another version shares leave hot too: a feed brings back what it needs.
+    What the dataset's newest version shares with an older one stays on hot.
+
+    Returns:
+        What moved, and how many objects stay because the newest version has them too.
     """
     version, storage = _open(workspace, name)
-    record = _recorder(workspace, version)
-    return demote(storage.objects, workspace_tiers(workspace), record)
+    newest, kept = _open(workspace, version.dataset)
+    shared = {item.object_id for item in kept.objects} if newest != version else set()
+    leaving = [item for item in storage.objects if item.object_id not in shared]
+    report = demote(leaving, workspace_tiers(workspace), _recorder(workspace, version))
+    return report, len(storage.objects) - len(leaving)
 
 
 def _open(workspace: Workspace, name: str) -> tuple[Version, StorageManifest]:

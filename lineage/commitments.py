@@ -1,4 +1,4 @@
-"""Commitments to documents, for proofs to outsiders (frozen, docs/formats.md section 6).
+"""Commitments to documents, for proofs to outsiders (frozen, docs/formats.md section 8).
 
 The leaf of a document binds its ids and its length and hides them behind a salt, so that
 a proof for one document shows nothing of its neighbours. The salts come from one key:

@@ -114,6 +114,19 @@ class Consumption:
         """What of it lies before a step of the run: what a checkpoint of that step was given."""
         return replace(self, num_steps=max(0, min(self.num_steps, step - self.first_step)))
 
+    def followed_by(self, later: Consumption) -> bool:
+        """Whether another one begins where this one ends, on the same data and in its order."""
+        end = self.first_step + self.num_steps
+        *_, last = replace(self, num_steps=self.num_steps + 1).epochs()
+        position = last.start + (end - last.first_step) * self.global_batch
+        return later == replace(
+            self,
+            epoch=last.epoch,
+            position=position,
+            first_step=end,
+            num_steps=later.num_steps,
+        )
+
     def epochs(self) -> Iterator[EpochRange]:
         """The positions given, epoch by epoch."""
         batches, left, step = self.batches, self.num_steps, self.first_step
@@ -192,6 +205,17 @@ class Consumption:
             )
         except (KeyError, ValueError, ConfigError, IntegrityError) as error:
             raise IntegrityError(f"a consumption cannot be read: {error}") from None
+
+
+def joined(consumptions: Sequence[Consumption]) -> list[Consumption]:
+    """The same, those made one that follow one another: a checkpoint cuts no epoch in two."""
+    whole: list[Consumption] = []
+    for part in consumptions:
+        if whole and whole[-1].followed_by(part):
+            whole[-1] = replace(whole[-1], num_steps=whole[-1].num_steps + part.num_steps)
+        else:
+            whole.append(part)
+    return whole
 
 
 def history(consumptions: Sequence[Consumption], step: int) -> list[Consumption]:

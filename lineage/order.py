@@ -6,7 +6,7 @@ keys are u64 little-endian; see lineage/digest.py for `frame`, lineage/permutati
 
 *Shards* are numbered 0 to S - 1 over all segments, segment by segment; an empty shard counts too.
 *Even cuts* of n things into pieces of at most k: c = ceil(n / k) pieces of n // c things, and one
-more in each of the first n % c pieces. So no piece is a small rest; see the ADR on even cuts.
+more in each of the first n % c pieces. So no piece is a small rest; see ADR 0006 (docs/adr).
 
     key = SHA-256(frame(b"shardline/order/v1", algorithm, group_shards, block_samples,
                         window_samples, seed, epoch, order id of segment 0, of segment 1, ...))

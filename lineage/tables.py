@@ -1,4 +1,4 @@
-"""The root of a table: one digest for a long list of rows (frozen, docs/formats.md section 5).
+"""The root of a table: one digest for a long list of rows (frozen, docs/formats.md section 7).
 
 The rows are the leaves of an RFC 6962 tree, so that a table can be hashed in parts and a
 single row can be proved. Leaf data of a row, column by column in the order of the schema:

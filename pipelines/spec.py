@@ -126,7 +126,7 @@ class DatasetSpec:
     shards: ShardSpec
 
     def digest(self) -> Digest:
-        """The digest of the canonical JSON of all fields (frozen, docs/formats.md)."""
+        """The digest of the canonical JSON of all fields (frozen, docs/formats.md section 5)."""
         return digest_of(canonical_json(spec_to_json(self)))
 
 

@@ -25,7 +25,7 @@ class Transform:
     behaviour: Digest
 
     def digest(self) -> Digest:
-        """The digest of all fields (frozen, docs/formats.md)."""
+        """The digest of all fields (frozen, docs/formats.md section 5)."""
         return digest_of(
             canonical_json(
                 {

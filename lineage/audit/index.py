@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from lineage.consumption import Consumption
+from lineage.consumption import Consumption, joined
 from lineage.digest import Digest
 from lineage.errors import ConfigError, NotFound
 from lineage.keys.approvals import Approval, approvals
@@ -47,8 +47,8 @@ class Run:
 
     @property
     def consumptions(self) -> list[Consumption]:
-        """What the run was given, in the order in which it was recorded."""
-        return [consumption for _, consumption in self.records]
+        """What the run was given, in the order in which it was recorded, without a cut between."""
+        return joined([consumption for _, consumption in self.records])
 
     @property
     def id(self) -> str:

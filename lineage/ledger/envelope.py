@@ -1,4 +1,4 @@
-"""Envelopes: DSSE around a statement, signed with Ed25519 (docs/formats.md section 6).
+"""Envelopes: DSSE around a statement, signed with Ed25519 (docs/formats.md section 11).
 
 The exact bytes of an envelope are kept, committed to and verified; only then is the
 payload parsed. A key's id is the hex SHA-256 of its 32 raw public bytes.

@@ -1,4 +1,4 @@
-"""Statements: in-toto Statement v1 as canonical JSON (frozen, docs/formats.md section 6).
+"""Statements: in-toto Statement v1 as canonical JSON (frozen, docs/formats.md section 11).
 
 A statement says one thing about named digests. What it says lies in `body`; around
 it stand the facts that tie it to one place in one ledger: the log, the signer, the
@@ -119,7 +119,7 @@ def predicate_uri(name: str) -> str:
         ConfigError: this version writes no such predicate.
     """
     if name not in PREDICATES:
-        raise ConfigError(f"no predicate is called {name!r}", "see docs/formats.md, section 6")
+        raise ConfigError(f"no predicate is called {name!r}", "see docs/formats.md, section 12")
     return _URI_START + name + _URI_END
 
 

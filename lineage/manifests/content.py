@@ -1,4 +1,4 @@
-"""The content manifest: what a version holds (frozen, docs/formats.md section 5).
+"""The content manifest: what a version holds (frozen, docs/formats.md section 9).
 
 Its digest names the version. It is canonical JSON: integers stand as decimal strings.
 """

@@ -1,4 +1,4 @@
-"""The storage manifest: where a version's bytes rest (frozen, docs/formats.md section 6).
+"""The storage manifest: where a version's bytes rest (frozen, docs/formats.md section 9).
 
 One row an object. It is replaceable: sealing again after a key leak makes another
 storage manifest and renames nothing. It is kept as sealed Parquet.

@@ -16,7 +16,7 @@ HEAD_BYTES = 64 << 10
 # Ids and offsets cost memory too: a million short lines do not fit a chunk's bytes.
 _MAX_ROWS = 1 << 16
 
-# The reasons why a record is not read. Documented in docs/formats.md.
+# The reasons why a record is not read. Documented in docs/formats.md section 7.
 REASONS = frozenset(
     {
         "blank_line",

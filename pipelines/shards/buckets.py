@@ -1,4 +1,4 @@
-"""Buckets of a segment (frozen, docs/formats.md): each is packed alone, into one shard.
+"""Buckets of a segment (frozen, docs/formats.md section 6): each is packed alone, into one shard.
 
 Buckets cut the range of shuffle keys into equal parts, so that the buckets in a row,
 each sorted by key, are all documents sorted by key.

@@ -1,4 +1,4 @@
-"""Holes (frozen, docs/formats.md): a document leaves a shard and everything else stays.
+"""Holes (frozen, docs/formats.md section 6): a document leaves a shard and everything else stays.
 
 Its tokens become fill that no loss counts. Lengths, boundaries, sources and counts stay,
 so that the order of a run does not move.

@@ -1,4 +1,4 @@
-"""Leaf hashes of samples (frozen, docs/formats.md): what a content root is made of.
+"""Leaf hashes of samples (frozen, docs/formats.md section 6): what a content root is made of.
 
 A leaf hash is SHA-256 of 0x00 and the leaf's data, as in RFC 6962. The data are, each
 number u32 little-endian: the number of tokens, the ids, the number of boundaries, the

@@ -1,4 +1,4 @@
-"""Packing (frozen, docs/formats.md): the documents of a bucket become samples of one shard.
+"""Packing (frozen, docs/formats.md section 6): the documents of a bucket become one shard.
 
 The documents' tokens stand one after the other and are cut into samples of equal
 length; the last sample is filled up. A piece is what one sample holds of one document.

@@ -36,7 +36,7 @@ def run_text(facts: Mapping[str, Any]) -> Iterator[str]:
 def runs_text(facts: Mapping[str, Any]) -> Iterator[str]:
     """All runs, a line each."""
     for run in facts["runs"]:
-        done = f"{run['steps']} steps, {run['checkpoints']} checkpoints"
+        done = f"{run['steps']} steps, checkpoints: {run['checkpoints']}"
         yield f"{run['run']}  {run['model']}  {run['version']}  {run['begun']}  {done}"
     if not facts["runs"]:
         yield "no runs"

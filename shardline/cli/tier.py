@@ -49,6 +49,8 @@ def demote(version: VersionArgument, workspace: WorkspaceOption = None) -> None:
     """
     from flows.tiering import demote_version
 
-    report = demote_version(open_workspace(workspace), version)
+    report, num_shared = demote_version(open_workspace(workspace), version)
     print(f"demoted    {report.num_moved} objects, {report.moved_size_bytes:,} bytes")
     print(f"already    {report.num_already} objects were off hot")
+    if num_shared:
+        print(f"shared     {num_shared} objects stay: the newest version has them too")

@@ -111,9 +111,7 @@ def test_another_stage_key_opens_nothing(store: StageStore, tmp_path: Path) -> N
         opened(store_at(tmp_path / "stage", b"l" * 32).get("partitions", KEY))
 
 
-def test_a_second_writer_of_the_same_key_changes_nothing(
-    store: StageStore, tmp_path: Path
-) -> None:
+def test_a_second_writer_of_the_same_key_changes_nothing(store: StageStore, tmp_path: Path) -> None:
     write_entry(store)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     write_entry(store, b"documents again")

@@ -180,7 +180,13 @@ def test_a_manifest_of_a_newer_format_names_it() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("number", "three"), ("spec", "sha256:12"), ("segments", [{}]), ("tables", []), ("seed", None)],
+    [
+        ("number", "three"),
+        ("spec", "sha256:12"),
+        ("segments", [{}]),
+        ("tables", []),
+        ("seed", None),
+    ],
 )
 def test_a_field_of_another_kind_is_refused(name: str, value: object) -> None:
     changed = {**json.loads(VECTOR["bytes"]), name: value}

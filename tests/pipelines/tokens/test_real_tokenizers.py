@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import unicodedata
 from pathlib import Path
 
@@ -17,8 +16,9 @@ from pipelines.probe import PROBE_TEXTS
 from pipelines.tokens.tokenizer import Tokenizer
 
 SAMPLE = Path(__file__).parents[3] / "shardline" / "data" / "sample"
-_PLACE = os.environ.get("SHARDLINE_TOKENIZERS") or Path(tempfile.gettempdir(), "inputs/tokenizers")
-FILES = [*sorted(SAMPLE.glob("tokenizer.json")), *sorted(Path(_PLACE).glob("*/tokenizer.json"))]
+# A folder of NAME/tokenizer.json, such as gpt2/tokenizer.json; without it those skip.
+_PLACE = Path(os.environ.get("SHARDLINE_TOKENIZERS", SAMPLE))
+FILES = [*sorted(SAMPLE.glob("tokenizer.json")), *sorted(_PLACE.glob("*/tokenizer.json"))]
 LARGE = ("gpt2", "cl100k_base", "o200k_base", "qwen3", "mistral-tekken")
 
 

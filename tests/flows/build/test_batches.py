@@ -1,0 +1,69 @@
+"""Partitions go to workers in batches: in order, none lost, none twice, none too large."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flows.build.build import _BATCH_BYTES, _batches, _runs
+from flows.build.plan import PlannedPartition
+from lineage.digest import digest_of
+from pipelines.ingest.partition import FileRange, Partition
+
+MIB = 1 << 20
+sizes = st.lists(st.integers(0, 200 * MIB), max_size=60)
+
+
+def planned(sizes: list[int]) -> list[PlannedPartition]:
+    return [
+        PlannedPartition(
+            n,
+            0,
+            Partition("s", "jsonl", "", (FileRange("f", 0, size),), digest_of(b"%d" % n), size),
+            digest_of(b"key %d" % n),
+        )
+        for n, size in enumerate(sizes)
+    ]
+
+
+@given(sizes, st.integers(1, 64))
+def test_every_partition_is_in_one_batch_in_its_order(sizes: list[int], workers: int) -> None:
+    partitions = planned(sizes)
+    batches = _batches(partitions, workers)
+    assert [item for batch in batches for item in batch] == partitions
+    assert all(batches)
+
+
+@given(sizes, st.integers(1, 64))
+def test_a_batch_is_as_large_as_it_may_be_and_no_larger(sizes: list[int], workers: int) -> None:
+    target = max(sum(sizes) // (4 * workers), _BATCH_BYTES)
+    batches = [
+        [item.partition.num_bytes for item in batch] for batch in _batches(planned(sizes), workers)
+    ]
+    assert all(sum(batch) <= target or len(batch) == 1 for batch in batches)
+    assert all(sum(batch) + after[0] > target for batch, after in pairwise(batches))
+
+
+def test_large_input_gives_every_worker_several_batches() -> None:
+    assert len(_batches(planned([16 * MIB] * 64), 4)) == 16
+
+
+def test_small_input_is_one_batch_and_no_input_none() -> None:
+    assert len(_batches(planned([1000] * 500), 8)) == 1
+    assert _batches([], 8) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "per_job", "lengths"), [(5, 2, [2, 2, 1]), (4, 9, [4]), (0, 1, [])]
+)
+def test_buckets_are_packed_in_runs(count: int, per_job: int, lengths: list[int]) -> None:
+    buckets = [(n, 10 * n, 10 * n + 10) for n in range(count)]
+    runs = list(_runs(buckets, per_job))
+    assert [len(run) for run in runs] == lengths
+    assert [
+        bucket for run in cast(list[tuple[tuple[int, int, int], ...]], runs) for bucket in run
+    ] == buckets
