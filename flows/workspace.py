@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flows.storage import workspace_dvc, workspace_git
+from lineage.config import FILE_NAME
 from lineage.durable import disk_error, replace_file
 from lineage.errors import ConfigError
 from lineage.founding import found_workspace
@@ -14,12 +15,14 @@ from lineage.workspace import Now, Workspace
 _IGNORED = "/.shardline/\n/.shardline.*.part/\n.*.part\n"
 _FOLDERS = ("specs", "datasets", "manifests")
 _HOT, _COLD = ".shardline/hot", ".shardline/cold"
+_TREE_HEAD = "treehead"
+_COMMITTED = (FILE_NAME, ".gitignore", ".dvc/config", ".dvc/.gitignore", ".dvcignore")
 
 
 def create_workspace(
     root: Path, entropy: Entropy, now: Now, hot: str = _HOT, cold: str = _COLD
 ) -> Workspace:
-    """Makes a workspace in a folder, new or not.
+    """Makes a workspace in a folder, new or not; goes on where a crash stopped it before.
 
     Args:
         hot, cold: the tiers' folders, relative to the workspace or absolute.
@@ -33,7 +36,9 @@ def create_workspace(
         raise ConfigError(f"{root}: a file, not a folder", "choose another place")
     try:
         root.mkdir(parents=True, exist_ok=True)
-        workspace = found_workspace(root.resolve(), hot, cold, entropy, now)
+        workspace = _unfinished(root, entropy, now) or found_workspace(
+            root.resolve(), hot, cold, entropy, now
+        )
         for folder in _FOLDERS:
             (workspace.root / folder).mkdir(exist_ok=True)
     except OSError as error:
@@ -42,9 +47,15 @@ def create_workspace(
     git.create()
     workspace_dvc(workspace).create()
     replace_file(workspace.root / ".gitignore", _IGNORED.encode())
-    tree_head = workspace.root / "treehead"
-    replace_file(tree_head, workspace.ledger.tree_head().encode())
-    paths = ["shardline.toml", ".gitignore", "treehead", ".dvc/config", ".dvc/.gitignore"]
-    paths.append(".dvcignore")
-    git.commit([workspace.root / path for path in paths], "A new workspace", now())
+    git.commit([workspace.root / path for path in _COMMITTED], "A new workspace", now())
+    # Crash point: until the tree head stands, the next `init` does these steps again, which
+    # changes nothing that is done. Were it not committed, the first publish would do it.
+    replace_file(workspace.root / _TREE_HEAD, workspace.ledger.tree_head().encode())
+    git.commit([workspace.root / _TREE_HEAD], "The first tree head", now())
     return workspace
+
+
+def _unfinished(root: Path, entropy: Entropy, now: Now) -> Workspace | None:
+    """A workspace that was founded and not finished, or None."""
+    founded, finished = root / FILE_NAME, root / _TREE_HEAD
+    return Workspace(root, entropy, now) if founded.exists() and not finished.exists() else None

@@ -143,6 +143,16 @@ def spec_to_json(spec: DatasetSpec) -> dict[str, object]:
     }
 
 
+def check_dataset_name(name: str) -> None:
+    """Refuses what is no name of a dataset, such as a path or the name of a version.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    if not _NAME.match(name):
+        raise ConfigError(f"{name!r} is no dataset name", _NAME_HINT)
+
+
 def load_spec(path: Path) -> DatasetSpec:
     """Reads ``NAME.toml``; the dataset's name is the file's.
 

@@ -10,7 +10,7 @@ from lineage.digest import Digest
 from lineage.errors import Conflict
 from lineage.keys.gate import KeyLease
 from lineage.workspace import Workspace
-from pipelines.spec import DatasetSpec, load_spec
+from pipelines.spec import DatasetSpec, check_dataset_name, load_spec
 from pipelines.tokens.tokenizer import Tokenizer
 from storage_tiers.stage import StageStore
 
@@ -68,5 +68,10 @@ def stage_store(workspace: Workspace, dataset: str) -> StageStore:
 
 
 def spec_path(workspace: Workspace, dataset: str) -> Path:
-    """Where the spec of a dataset lies."""
+    """Where the spec of a dataset lies.
+
+    Raises:
+        ConfigError: that is no name of a dataset.
+    """
+    check_dataset_name(dataset)
     return workspace.root / "specs" / f"{dataset}.toml"

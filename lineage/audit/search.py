@@ -57,11 +57,12 @@ def find_documents(reading: Reading, versions: list[Version], wanted: Wanted) ->
 
 
 def _by_id(reading: Reading, versions: list[Version], text: str) -> set[bytes]:
-    if len(text) == 64 and not text.strip("0123456789abcdef"):
-        return {bytes.fromhex(text)}
+    """Documents on which something was decided: an id that is mistyped finds none."""
     hasher = reading.workspace.id_hasher()
     sources = {source.name for version in versions for source in reading.content(version).sources}
     ids = [hasher.document_id(source, RecordKey.own(text)) for source in sources]
+    if len(text) == 64 and not text.strip("0123456789abcdef"):
+        ids.append(bytes.fromhex(text))
     known = pa.array(ids, _ID)
     found: set[bytes] = set()
     for version in versions:

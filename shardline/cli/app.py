@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import NoReturn
 
@@ -33,24 +34,33 @@ app.command("scheduler")(schedule.scheduler)
 
 def main() -> NoReturn:
     """Runs the command line; a user sees one clear error, never a traceback."""
+    code = _run()
+    if code == INTERRUPTED:
+        _complain("interrupted", "nothing half-made is visible; run it again")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run() -> object:
     try:
-        code = app(standalone_mode=False)
+        code: object = app(prog_name="shardline", standalone_mode=False)
+        sys.stdout.flush()
     except ShardlineError as error:
         _complain(error.message, error.hint)
-        code = error.exit_code
+        return error.exit_code
     except (typer.Abort, KeyboardInterrupt):
-        _complain("interrupted", "nothing half-made is visible; run it again")
-        code = INTERRUPTED
+        return INTERRUPTED
     except typer.TyperException as error:
         _show_usage(error)
-        code = error.exit_code
+        return error.exit_code
     except BrokenPipeError:
-        code = 0  # whoever read our output has enough of it
+        # Whoever read our output has enough of it; what is left must not be flushed at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ShardlineError.exit_code
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         _complain(f"{where}{error.strerror or error}", "check the disk and the permissions")
-        code = Unavailable.exit_code
-    sys.exit(code if isinstance(code, int) else 0)
+        return Unavailable.exit_code
+    return code
 
 
 def _show_usage(error: typer.TyperException) -> None:

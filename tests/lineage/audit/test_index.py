@@ -89,7 +89,9 @@ def test_what_a_run_was_given_and_saved_stands_in_order(workspace: Workspace) ->
     give(workspace, RUN, version, 2, 1)
     save(workspace, RUN, 3, "second")
     run = LedgerIndex(workspace.ledger.entries()).run(RUN)
-    assert [(part.first_step, part.num_steps) for part in run.consumptions] == [(0, 2), (2, 1)]
+    recorded = [(part.first_step, part.num_steps) for _, part in run.records]
+    assert recorded == [(0, 2), (2, 1)]
+    assert [(part.first_step, part.num_steps) for part in run.consumptions] == [(0, 3)]
     assert [(item.step, item.digest) for item in run.checkpoints] == [
         (2, named("first")),
         (3, named("second")),
