@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 
 from flows.build.plan import plan_build
 from flows.build.report import BuildReport, nothing_new
@@ -25,6 +26,9 @@ def build_at_the_front(
     plan = plan_build(workspace, dataset)
     if plan.nothing_new:
         return nothing_new(plan, (workspace.now() - started).total_seconds())
+    # What goes wrong reaches the user as one error of ours; Prefect would print a traceback
+    # at each of its layers besides, which only a schedule that nobody watches needs.
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
     with start_server(workspace.state / "prefect", workspace.entropy) as server:
         # Imported while the server starts; Prefect reads its settings at import.
         flow = importlib.import_module("flows.build.flow")

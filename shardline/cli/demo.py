@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from importlib import resources
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from lineage.workspace import Workspace
 
 DATASET = "sample"
+# The Universal Declaration of Human Rights in Portuguese, by the record's own id.
 _DOCUMENT = "udhr/por_BR"
 
 
@@ -30,7 +32,8 @@ def demo(
     Build it, train a small model on it, and ask what the model was trained on.
     """
     workspace = _workspace(folder)
-    _title(f"1  Build: real text in {_count_languages()} languages becomes sealed shards")
+    languages = _count_languages(workspace.root / "sample")
+    _title(f"1  Build: real text in {languages} languages becomes sealed shards")
     report = run_build(workspace, DATASET, 0, quiet=False)
     print(report.text())
     _approve(workspace, report.version.name)
@@ -45,12 +48,13 @@ def _workspace(folder: Path) -> Workspace:
     from lineage.workspace import Workspace, utc_now
 
     if (folder / FILE_NAME).is_file():
-        return Workspace(folder)
-    if folder.is_dir() and any(folder.iterdir()):
+        workspace = Workspace(folder)
+    elif folder.is_dir() and any(folder.iterdir()):
         raise Conflict(f"{folder} is not empty", "choose another with --folder")
-    workspace = create_workspace(folder, os.urandom, utc_now)
+    else:
+        workspace = create_workspace(folder, os.urandom, utc_now)
     with resources.as_file(resources.files("shardline") / "data" / "sample") as sample:
-        shutil.copytree(sample, workspace.root / "sample")
+        shutil.copytree(sample, workspace.root / "sample", dirs_exist_ok=True)
     shutil.copy(workspace.root / "sample" / "sample.toml", workspace.root / "specs")
     return workspace
 
@@ -96,22 +100,25 @@ def _ask(workspace: Workspace, run: str) -> None:
     tiers = workspace_tiers(workspace)
     _title("4  Ask: what was this model trained on?")
     show(ask_run(Reading(workspace, tiers, "audit"), run), False, run_text)
-    _title("5  Ask: where is this document, and which checkpoint saw it first?")
-    wanted = Wanted(where="verdict = 'kept' AND source = 'udhr' AND \"offset\" = 0")
+    _title(f"5  Ask: where is document {_DOCUMENT}, and which checkpoint saw it first?")
     reading = Reading(workspace, tiers, "audit")
-    show(ask_documents(reading, wanted, DATASET, 1), False, documents_text)
+    show(ask_documents(reading, Wanted(id=_DOCUMENT), DATASET, 1), False, documents_text)
     _title("6  Verify: ledger, signatures, keys, every stored byte, the books")
     show(verify(workspace), False, verify_text)
 
 
-def _count_languages() -> int:
-    return 50
+def _count_languages(sample: Path) -> int:
+    """Languages of the rows' labels, which spell some of them in several ways."""
+    lines = (line for file in sample.glob("*.jsonl") for line in file.open(encoding="utf-8"))
+    labels = (str(json.loads(line)["lang"]) for line in lines)
+    return len({label.replace("_", "-").partition("-")[0].lower() for label in labels})
 
 
 def _next(folder: Path) -> None:
     _title("Next")
+    print(". .venv/bin/activate                  if make made the environment")
     print(f"cd {folder}")
-    print("shardline why sample RECORD_ID        why a document is in, or is not")
+    print(f"shardline why sample {_DOCUMENT}      why a document is in, or is not")
     print("shardline tier status sample@v1       what lies on hot and on cold")
     print("shardline build sample                nothing new, so nothing is published")
 

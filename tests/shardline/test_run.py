@@ -36,8 +36,8 @@ REASON = "because two of us read the licences"
 JOINS = """
 import hashlib, json, sys
 import shardline
-run = shardline.training_run("corpus", model="small", seed=7, workspace=sys.argv[1], join=sys.argv[2])
-with run:
+root, joined = sys.argv[1:]
+with shardline.training_run("corpus", model="small", seed=7, workspace=root, join=joined) as run:
     feed = shardline.ShardFeed(run, batch_size=4, rank=1, ranks=2)
     print(json.dumps([hashlib.sha256(batch.input_ids.tobytes()).hexdigest() for batch in feed]))
 """

@@ -59,7 +59,7 @@ def test_dvc_pull_in_a_clone_brings_the_sealed_shards(published: World, clone: P
         shard = folder / book.shard_names()[0]
         stored = book.object(book.shard_names()[0])
         seal = book.reading.lease(DATASET).seal(stored.object_id)
-    assert b"PARE" == shard.read_bytes()[:4]
+    assert shard.read_bytes()[:4] == b"PARE"
     with pytest.raises((OSError, pa.ArrowInvalid)):
         pq.ParquetFile(shard)
     stranger = Seal(seal.workspace_id, seal.object_id, os.urandom(32))

@@ -135,22 +135,20 @@ def given(run: dict[str, Any]) -> dict[str, Any]:
 def brute_force(seen: Watch, samples: dict[bytes, int]) -> dict[str, Any]:
     """The same facts by looking at every step; samples with the document's tokens in each."""
     # The run's own numbers: after the loss it counts on from the checkpoint.
-    numbers = [*range(LOST_AT), *range(SAVED_AT[-1], SAVED_AT[-1] + len(seen.steps) - LOST_AT)]
-    end = numbers[-1] + 1
+    back = SAVED_AT[-1]
+    numbers = [*range(LOST_AT), *range(back, back + len(seen.steps) - LOST_AT)]
+    end, epoch = numbers[-1] + 1, (numbers[-1] + 1) // EPOCHS
+    assert epoch > LOST_AT
     hits = [(number, samples.keys() & seen.steps[at]) for at, number in enumerate(numbers)]
-    steps = [number for number, found in hits if found]
-    # Once more for each epoch, and once more for what the loss gave again.
-    stretches = [range(end // EPOCHS), range(SAVED_AT[-1], end // EPOCHS), range(end // EPOCHS, end)]
-    parts = [hits[:LOST_AT], hits[LOST_AT:], hits[LOST_AT:]]
-    times = sum(
-        any(found and number in stretch for number, found in part)
-        for stretch, part in zip(stretches, parts, strict=True)
-    )
-    surviving = [number for number, found in [*hits[: SAVED_AT[-1]], *hits[LOST_AT:]] if found]
+    held = [number for number, found in hits if found]
+    before, after = ([n for n, found in part if found] for part in (hits[:LOST_AT], hits[LOST_AT:]))
+    # Once for each epoch, and once more for what the loss gave again.
+    times = [before, [n for n in after if n < epoch], [n for n in after if n >= epoch]]
+    surviving = [number for number in before if number < back] + after
     saved = [step for step in (*SAVED_AT, end) if surviving and step > min(surviving)]
     return {
-        "first_step": min(steps, default=None),
-        "times": times,
+        "first_step": min(held, default=None),
+        "times": sum(map(bool, times)),
         "tokens": sum(samples[sample] for _, found in hits for sample in found),
         "first_checkpoint": min(saved, default=None),
     }

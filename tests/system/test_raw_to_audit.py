@@ -230,13 +230,13 @@ def test_a_run_names_the_checkpoint_that_it_started_from(
 def test_an_end_token_that_is_written_in_a_text_stays_text(fresh: World) -> None:
     add_lines(fresh.help_files[0], [record("before <|endoftext|> after", "literal/1")], at=0)
     fresh.build()
-    tokenizer = Tokenizer.from_file(str(fresh.root / "tokenizer.json"))
-    with fresh.read() as book, fresh.open():
-        end = tokenizer.token_to_id("<|endoftext|>")
+    end = Tokenizer.from_file(str(fresh.root / "tokenizer.json")).token_to_id("<|endoftext|>")
+    assert end is not None
+    with fresh.read() as book:
         spans = [book.open(name.replace("shard-", "spans-")) for name in book.shard_names()]
         documents = sum(part.num_rows for part in spans)
-        ends = sum(count_counted(book, name, end) for name in book.shard_names())
-    assert documents == ends == 47
+        ends = [count_counted(book, name, end) for name in book.shard_names()]
+    assert documents == sum(ends) == 47
 
 
 def count_counted(book: Any, shard: str, token: int) -> int:

@@ -5,7 +5,7 @@ Nothing here starts a thread, so that a process can be forked from it.
 
 from __future__ import annotations
 
-import dvc.data_cloud  # noqa: F401
+import dvc.data_cloud
 import dvc.repo.stage  # noqa: F401
 import pyarrow.dataset  # noqa: F401
 import scmrepo.git  # noqa: F401

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import cast
 
 import pytest
 from hypothesis import given
@@ -64,6 +63,4 @@ def test_buckets_are_packed_in_runs(count: int, per_job: int, lengths: list[int]
     buckets = [(n, 10 * n, 10 * n + 10) for n in range(count)]
     runs = list(_runs(buckets, per_job))
     assert [len(run) for run in runs] == lengths
-    assert [
-        bucket for run in cast(list[tuple[tuple[int, int, int], ...]], runs) for bucket in run
-    ] == buckets
+    assert [bucket for run in runs for bucket in run] == buckets

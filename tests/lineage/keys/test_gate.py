@@ -233,7 +233,7 @@ def test_a_lease_shows_no_key(workspace: Workspace) -> None:
 
 
 def approved(workspace: Workspace, version: Digest | None, **changes: object) -> AccessRequest:
-    return request(workspace, zone="approved", version=version, **changes)
+    return request(workspace, "owner", zone="approved", version=version, **changes)
 
 
 def test_a_version_that_nobody_approved_is_not_read_as_approved(workspace: Workspace) -> None:

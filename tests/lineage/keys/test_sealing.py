@@ -31,7 +31,7 @@ from lineage.keys.sealing import (
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "sealing.json").read_text())
 SEAL = Seal(*(bytes.fromhex(VECTORS[name]) for name in ("workspace_id", "object_id", "key")))
 NONCE = bytes.fromhex(VECTORS["nonce"])
-WORDS = "the text of a document, in the clear".encode()
+WORDS = b"the text of a document, in the clear"
 TABLE = pa.table({"text": [WORDS.decode()] * 9, "n": list(range(9))})
 
 OTHERS = {
@@ -199,10 +199,9 @@ def test_sealed_bytes_of_another_format_are_refused() -> None:
 def test_more_row_groups_than_a_sealed_file_can_count_are_refused(tmp_path: Path) -> None:
     # Numbered from 0 in a signed 16-bit number: our writers stop one before pyarrow does.
     schema = pa.schema([("n", pa.int8())])
-    row = pa.table({"n": [1]}, schema=schema)
+    table = pa.table({"n": [1] * (MAX_ROW_GROUPS + 2)}, schema=schema)
     with (
         pytest.raises(OSError, match=f"more than {MAX_ROW_GROUPS} row groups"),
         parquet_writer(tmp_path / "file", schema, SEAL) as writer,
     ):
-        for _ in range(MAX_ROW_GROUPS + 2):
-            writer.write_table(row)
+        writer.write_table(table, row_group_size=1)
