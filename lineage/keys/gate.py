@@ -20,12 +20,19 @@ from lineage.keys.keytable import KeyTable, WrappedKey
 from lineage.keys.sealing import Seal
 from lineage.keys.wrapping import WrappingKey
 from lineage.ledger.draft import Draft
+from lineage.ledger.entry import Entry
 from lineage.ledger.envelope import Signer
 from lineage.ledger.log import Ledger
 from lineage.ledger.statement import Subject
 
 MODE = "self-attested"
 DEFAULT_LEASE = timedelta(hours=12)
+# The zones of keys that an access to a zone opens. Keys of the workspace itself: never.
+_OPENS = {
+    "raw": frozenset({"raw", "processed"}),
+    "processed": frozenset({"processed"}),
+    APPROVED: frozenset({"processed"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +142,7 @@ class Gate:
         expires = self._now() + request.lease
         more = {"grant": grant.entry_id, "lease_expires": expires.isoformat(), "mode": MODE}
         (entry,) = self._ledger.append([self._draft("access", request, more)])
-        return self._lease(entry.position, expires, request.dataset)
+        return self._lease(entry, expires)
 
     def rejoin(self, on_behalf: str, dataset: str) -> KeyLease:
         """The lease that a run or build was given already: for its workers.
@@ -147,7 +154,7 @@ class Gate:
             if entry.body["on_behalf"] == on_behalf and entry.body["dataset"] == dataset:
                 expires = datetime.fromisoformat(entry.body["lease_expires"])
                 if self._now() < expires:
-                    return self._lease(entry.position, expires, dataset)
+                    return self._lease(entry, expires)
         raise AccessDenied(f"{on_behalf} was given no keys to {dataset}, or its lease is over")
 
     def _refuse(self, request: AccessRequest, reason: str, message: str, hint: str) -> NoReturn:
@@ -186,18 +193,27 @@ class Gate:
         }
         return Draft(predicate, (subject,), body, (request.signer, self._signer))
 
-    def _lease(self, position: int, expires: datetime, dataset: str) -> KeyLease:
-        return KeyLease(position, expires, lambda ids: self._unwrapped(ids, dataset), self._now)
+    def _lease(self, access: Entry, expires: datetime) -> KeyLease:
+        dataset, zones = access.body["dataset"], _OPENS[access.body["zone"]]
 
-    def _unwrapped(self, object_ids: list[bytes], dataset: str) -> dict[bytes, Seal]:
+        def unwrap(object_ids: list[bytes]) -> dict[bytes, Seal]:
+            return self._unwrapped(object_ids, dataset, zones)
+
+        return KeyLease(access.position, expires, unwrap, self._now)
+
+    def _unwrapped(
+        self, object_ids: list[bytes], dataset: str, zones: frozenset[str]
+    ) -> dict[bytes, Seal]:
         rows = self._keys.of_objects(object_ids)
         for object_id in object_ids:
             if object_id not in rows:
                 raise NotFound(f"object {object_id.hex()} has no key: it was destroyed or cut")
-        return {object_id: self._seal(row, dataset) for object_id, row in rows.items()}
+        for row in rows.values():
+            if row.use.dataset != dataset or row.use.zone not in zones:
+                name = row.use.object_id.hex()
+                raise IntegrityError(f"object {name} is of another dataset or zone")
+        return {object_id: self._seal(row) for object_id, row in rows.items()}
 
-    def _seal(self, row: WrappedKey, dataset: str) -> Seal:
-        if row.use.dataset != dataset:
-            raise IntegrityError(f"object {row.use.object_id.hex()} is of another dataset")
+    def _seal(self, row: WrappedKey) -> Seal:
         key = self._wrapping.unwrap(row.wrapped, row.use)
         return Seal(self._workspace_id, row.use.object_id, key)
