@@ -17,7 +17,7 @@ from lineage.settings import Settings, read_toml
 FILE_NAME = "schedules.toml"
 _FIELDS = ("minute", "hour", "day of month", "month", "day of week")
 _EXAMPLE = 'five fields are needed, as in "0 3 * * *": every day at three'
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Schedule:
     def __post_init__(self) -> None:
         if not self.dataset or not _NAME.issuperset(self.dataset):
             raise ConfigError(
-                f"schedule: {self.dataset!r} is no dataset name", "use letters, digits, - and _"
+                f"schedule: {self.dataset!r} is no dataset name", "use letters, digits, ., - and _"
             )
         _check_cron(self.cron)
         _check_timezone(self.timezone)
@@ -106,7 +106,7 @@ def _write(workspace_root: Path, schedules: Iterable[Schedule]) -> None:
     # Names and values were checked: none holds a quote or a line break.
     lines = ["# When datasets are built. Written by `shardline schedule`."]
     for item in sorted(schedules, key=lambda item: item.dataset):
-        lines += ["", f"[schedules.{item.dataset}]"]
+        lines += ["", f'[schedules."{item.dataset}"]']
         lines += [f'cron = "{item.cron}"', f'timezone = "{item.timezone}"']
     replace_file(workspace_root / FILE_NAME, ("\n".join(lines) + "\n").encode())
 

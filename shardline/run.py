@@ -125,6 +125,8 @@ class TrainingRun:
         self._content: ContentManifest = read_content(manifests, version, lease)
         self._storage: StorageManifest = read_storage(manifests, version, lease)
         self._shards = _shards(self._content)
+        # Taken once: a run may be longer than its lease, and a gate may go away meanwhile.
+        self._seals = lease.seals(self._storage.object(name).object_id for name in self._shards)
         entropy = workspace.entropy
         hot, cold = LocalStore(workspace.hot, entropy), LocalStore(workspace.cold, entropy)
         self._tiers = Tiers(hot, cold, entropy)
@@ -185,7 +187,7 @@ class TrainingRun:
     def open_shard(self, shard: int) -> pq.ParquetFile:
         """Opens a shard with its key; fetches it from cold where it must, verified."""
         stored = self._object(shard)
-        return open_parquet(self._tiers.path_on_hot(stored), self._lease.seal(stored.object_id))
+        return open_parquet(self._tiers.path_on_hot(stored), self._seals[stored.object_id])
 
     def restore_shard(self, shard: int) -> bool:
         """Fetches a shard again from cold when the copy on hot is bad."""

@@ -168,7 +168,7 @@ class DvcWriter:
         if len(tree) != len(objects):
             raise ConfigError(f"{folder.name}: two objects would be one file of it")
         tree.digest()
-        with disk_border(self.root), tempfile.TemporaryDirectory(dir=self.root / _SITE) as scratch:
+        with disk_border(self.root), self._scratch() as scratch:
             listed = Path(scratch) / "list"
             listed.write_bytes(tree.as_bytes())
             LocalStore(self.hot).put(oid_name(str(tree.oid)), listed)
@@ -182,6 +182,11 @@ class DvcWriter:
         replace_file(ignore, _lines({*lines, f"/{folder.name}"}))
         replace_file(dvc_file, text.encode())
         return dvc_file
+
+    def _scratch(self) -> tempfile.TemporaryDirectory[str]:
+        # The folder above holds what DVC makes anew, so somebody may have cleared it.
+        (self.root / _SITE).mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryDirectory(dir=self.root / _SITE)
 
     def push(self, dvc_file: Path) -> None:
         """Copies a segment's objects to cold, each present and synced on return.

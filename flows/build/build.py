@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from functools import partial
 
 import numpy as np
@@ -37,6 +38,8 @@ from pipelines.shards.buckets import bucket_of, num_buckets
 _ENTROPY_BUILD_ID = 16
 # Tokens of one packing job rest in memory twice.
 _JOB_BYTES = 256 << 20
+# Longer than any build: a worker that starts late still has to be let in.
+_LEASE = timedelta(days=30)
 # Work of about half a second: a task costs tens of milliseconds to orchestrate.
 _BATCH_BYTES = 16 << 20
 
@@ -100,7 +103,9 @@ class _Build:
         """One access entry for the whole build; its workers ask by build id."""
         signer = self._workspace.signer("builder")
         dataset = self._plan.spec.name
-        request = AccessRequest(signer, dataset, "raw", "build", on_behalf=self._build_id)
+        request = AccessRequest(
+            signer, dataset, "raw", "build", on_behalf=self._build_id, lease=_LEASE
+        )
         return self._workspace.gate.release(request)
 
     def _prepare(self) -> list[PreparedPartition]:

@@ -1,7 +1,7 @@
 """Publishes a version, in the one order in which a crash anywhere loses nothing.
 
-1. bytes on hot, 2. named in DVC and pushed to cold, 3. verified on cold, 4. keys in the
-key table, 5. manifests, 6. Git, 7. the ledger. Only the ledger's entry makes a version:
+1. bytes on hot, 2. named in DVC and pushed to cold, 3. verified on cold, 4. manifests, 5. keys
+in the key table, 6. Git, 7. the ledger. Only the ledger's entry makes a version:
 whatever stops earlier leaves the last version as it was, and the next build goes on
 from the stage store.
 """

@@ -17,14 +17,14 @@ import pyarrow as pa
 from lineage.audit.answer import Answer
 from lineage.audit.reading import Objects, Reading
 from lineage.commitments import commitment_root
-from lineage.digest import Digest
+from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import ShardlineError
 from lineage.keys.keytable import committed_head
 from lineage.keys.trust import workspace_trust
 from lineage.ledger.history import Finding
 from lineage.ledger.merkle import root_of
 from lineage.ledger.verify import verify_ledger
-from lineage.manifests.content import SegmentInfo
+from lineage.manifests.content import ContentManifest, SegmentInfo
 from lineage.manifests.storage import StoredObject
 from lineage.side import read_side_object
 from lineage.tables import binary_matrix, table_root
@@ -130,12 +130,26 @@ def _objects(
 def _content(reading: Reading, version: Version, check_books: CheckBooks) -> Iterator[Finding]:
     content = reading.content(version)
     check_books(content.books)
+    for what in _stated(reading, version, content):
+        yield Finding(what, f"version {version.name}")
     for name, info in content.tables.items():
         if table_root(reading.table(version, name)) != info.root:
             yield Finding(f"the table {name} has another root", f"version {version.name}")
     for segment in content.segments:
         for what in _segment(reading, version, segment):
             yield Finding(what, f"version {version.name}, {segment.name}")
+
+
+def _stated(reading: Reading, version: Version, content: ContentManifest) -> Iterator[str]:
+    """What the version's ledger entry states in clear must be what its manifest says."""
+    body = reading.workspace.ledger.entry(version.position).body
+    for name in ("content_root", "commitment_root"):
+        roots = [getattr(segment, name) for segment in content.segments]
+        if body[f"{name}s"] != str(digest_of(canonical_json(roots))):
+            yield f"the ledger states other {name}s than the manifest"
+    for name in ("num_documents", "num_tokens"):
+        if int(body[name]) != getattr(content, name):
+            yield f"the ledger states another {name} than the manifest"
 
 
 def _segment(reading: Reading, version: Version, segment: SegmentInfo) -> Iterator[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NoReturn
 
+from lineage.clock import parse_time, time_text
 from lineage.digest import Digest
 from lineage.errors import AccessDenied, IntegrityError, NotFound
 from lineage.keys.approvals import approvals
@@ -140,7 +141,7 @@ class Gate:
             hint = f"shardline approve {name} --reason …"
             self._refuse(request, "not-approved", f"nobody approved {name}", hint)
         expires = self._now() + request.lease
-        more = {"grant": grant.entry_id, "lease_expires": expires.isoformat(), "mode": MODE}
+        more = {"grant": grant.entry_id, "lease_expires": time_text(expires), "mode": MODE}
         (entry,) = self._ledger.append([self._draft("access", request, more)])
         return self._lease(entry, expires)
 
@@ -152,7 +153,7 @@ class Gate:
         """
         for entry in reversed(list(self._ledger.entries(predicates={"access"}))):
             if entry.body["on_behalf"] == on_behalf and entry.body["dataset"] == dataset:
-                expires = datetime.fromisoformat(entry.body["lease_expires"])
+                expires = parse_time(entry.body["lease_expires"])
                 if self._now() < expires:
                     return self._lease(entry, expires)
         raise AccessDenied(f"{on_behalf} was given no keys to {dataset}, or its lease is over")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from lineage.clock import parse_time, time_text
 from lineage.ledger.entry import Entry
 
 APPROVED = "approved"
@@ -41,7 +42,7 @@ class Grant:
             "dataset": self.dataset,
             "zones": list(self.zones),
             "purposes": list(self.purposes),
-            "expires": None if self.expires is None else self.expires.isoformat(),
+            "expires": None if self.expires is None else time_text(self.expires),
         }
 
     def covers(self, principal: str, dataset: str, zone: str, purpose: str, now: datetime) -> bool:
@@ -75,5 +76,5 @@ def _grant(entry: Entry) -> Grant:
         dataset=str(body["dataset"]),
         zones=tuple(body["zones"]),
         purposes=tuple(body["purposes"]),
-        expires=None if expires is None else datetime.fromisoformat(expires),
+        expires=None if expires is None else parse_time(expires),
     )

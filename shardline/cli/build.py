@@ -63,7 +63,8 @@ def versions(
         if dataset in (None, item.dataset)
     ]
     if not rows:
-        raise NotFound("no version was published yet", "shardline build NAME")
+        of = "" if dataset is None else f" of {dataset}"
+        raise NotFound(f"no version{of} was published yet", "shardline build NAME")
     if as_json:
         print(json.dumps(rows))
         return

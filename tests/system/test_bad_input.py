@@ -186,6 +186,7 @@ def test_a_wrong_spec_is_one_clear_error_that_names_the_thing(
     assert fresh.versions() == []
 
 
+@pytest.mark.slow
 def test_a_build_that_fails_in_its_flow_shows_one_error_and_no_traceback(
     built: World, fresh: World
 ) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from lineage.consumption import DocumentSpan
+from lineage.errors import Conflict
 from lineage.ids import RecordKey
 from tests.system.world import (
     DATASET,
@@ -101,6 +103,24 @@ def test_another_seed_packs_everything_anew_and_keeps_every_id(built: World) -> 
         assert segment.name == "segment-0002"
         assert segment.content_root != old.content.segments[0].content_root
     assert built.verify() == []
+
+
+def test_the_stage_store_may_be_deleted_at_any_time(built: World) -> None:
+    roots = built.content_roots()
+    shutil.rmtree(built.stage)
+    add_lines(built.help_files[0], sample_lines("linux-doc", 1))
+    report = built.build()
+    assert (report.num_new, report.num_removed) == (1, 0)
+    assert built.content_roots()[:-1] == roots
+    assert built.verify() == []
+
+
+def test_one_dataset_has_one_build_at_a_time(built: World) -> None:
+    add_lines(built.help_files[0], sample_lines("linux-doc", 1))
+    with built.open() as workspace, workspace.locked(f"build-{DATASET}", "busy"):
+        with pytest.raises(Conflict, match="running already"):
+            built.build()
+    assert built.build().version.name == V2
 
 
 def take_out(world: World, file: int) -> bytes:

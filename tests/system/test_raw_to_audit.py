@@ -59,8 +59,9 @@ def shell(*arguments: str | Path, at: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=at, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_new_user_goes_the_whole_way_on_the_command_line(
-    tmp_path: Path, cli: Callable[..., Any]
+    built: World, tmp_path: Path, cli: Callable[..., Any]
 ) -> None:
     world = World(tmp_path / "mine")
     made = shell("init", world.root, at=tmp_path)
@@ -69,11 +70,12 @@ def test_a_new_user_goes_the_whole_way_on_the_command_line(
     (world.root / "tokenizer.json").write_bytes((SAMPLE / "tokenizer.json").read_bytes())
     world.write_spec()
 
-    built = shell("build", DATASET, "--json", "--workers", "2", at=world.root / "text")
-    assert built.returncode == 0, built.stderr
-    assert "Traceback" not in built.stderr
-    report = json.loads(built.stdout)
+    done = shell("build", DATASET, "--json", "--workers", "2", at=world.root / "text")
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    report = json.loads(done.stdout)
     assert (report["version"], report["documents_added"]) == (V1, 46)
+    assert world.content_roots() == built.content_roots()
 
     again = cli("build", DATASET, "-w", world.root)
     assert (again.code, again.out.split()[:3]) == (0, ["nothing", "new", V1])
