@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from flows.storage import workspace_dvc, workspace_git
+from lineage.clock import Clock
 from lineage.config import FILE_NAME
 from lineage.durable import disk_error, replace_file
 from lineage.errors import ConfigError
 from lineage.founding import found_workspace
 from lineage.keys.wrapping import Entropy
-from lineage.workspace import Now, Workspace
+from lineage.workspace import Workspace
 
 _IGNORED = "/.shardline/\n/.shardline.*.part/\n.*.part\n"
 _FOLDERS = ("specs", "datasets", "manifests")
@@ -20,7 +21,7 @@ _COMMITTED = (FILE_NAME, ".gitignore", ".dvc/config", ".dvc/.gitignore", ".dvcig
 
 
 def create_workspace(
-    root: Path, entropy: Entropy, now: Now, hot: str = _HOT, cold: str = _COLD
+    root: Path, entropy: Entropy, now: Clock, hot: str = _HOT, cold: str = _COLD
 ) -> Workspace:
     """Makes a workspace in a folder, new or not; goes on where a crash stopped it before.
 
@@ -55,7 +56,7 @@ def create_workspace(
     return workspace
 
 
-def _unfinished(root: Path, entropy: Entropy, now: Now) -> Workspace | None:
+def _unfinished(root: Path, entropy: Entropy, now: Clock) -> Workspace | None:
     """A workspace that was founded and not finished, or None."""
     founded, finished = root / FILE_NAME, root / _TREE_HEAD
     return Workspace(root, entropy, now) if founded.exists() and not finished.exists() else None

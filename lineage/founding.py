@@ -7,6 +7,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from lineage.clock import Clock
 from lineage.config import FILE_NAME, new_config_text
 from lineage.digest import digest_of
 from lineage.durable import replace_file, sync_folder
@@ -22,7 +23,7 @@ from lineage.ledger.log import Ledger
 from lineage.ledger.sqlite import SqliteLedgerStore
 from lineage.ledger.statement import Subject
 from lineage.ledger.treehead import LogSigner
-from lineage.workspace import STATE, Now, Workspace
+from lineage.workspace import STATE, Workspace
 
 FORMAT = "shardline/ledger/v1"
 ROLES = ("root", "owner", "builder", "gate")
@@ -30,7 +31,7 @@ _KINDS = {"root": "service", "owner": "person", "builder": "service", "gate": "s
 _SYSTEM_KEYS = ("ledger", "ids", "stage")
 
 
-def found_workspace(root: Path, hot: str, cold: str, entropy: Entropy, now: Now) -> Workspace:
+def found_workspace(root: Path, hot: str, cold: str, entropy: Entropy, now: Clock) -> Workspace:
     """Makes a new workspace in a folder, which may hold other files already.
 
     Raises:
@@ -52,7 +53,7 @@ def found_workspace(root: Path, hot: str, cold: str, entropy: Entropy, now: Now)
 
 
 class _Founding:
-    def __init__(self, root: Path, entropy: Entropy, now: Now) -> None:
+    def __init__(self, root: Path, entropy: Entropy, now: Clock) -> None:
         self._root = root
         self._entropy = entropy
         self._now = now

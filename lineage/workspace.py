@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from lineage.clock import Clock, system_clock
 from lineage.config import FILE_NAME, Config, read_config
 from lineage.errors import Conflict, NotFound
 from lineage.ids import IdHasher
@@ -28,12 +28,6 @@ STATE = ".shardline"
 # Held while rows are added to the key table, until the ledger commits them.
 PUBLISH_LOCK = "publish"
 PUBLISH_WAIT_S = 600.0
-Now = Callable[[], datetime]
-
-
-def utc_now() -> datetime:
-    """The clock that a door hands in."""
-    return datetime.now(UTC)
 
 
 def find_workspace(start: Path) -> Path:
@@ -61,7 +55,9 @@ class Workspace:
         ConfigError: its settings are wrong.
     """
 
-    def __init__(self, root: Path, entropy: Entropy = os.urandom, now: Now = utc_now) -> None:
+    def __init__(
+        self, root: Path, entropy: Entropy = os.urandom, now: Clock = system_clock
+    ) -> None:
         self.root = root.resolve()
         self.entropy = entropy
         self.now = now

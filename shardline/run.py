@@ -21,6 +21,7 @@ from typing import Self
 import pyarrow.parquet as pq
 
 from lineage.batches import Batches
+from lineage.clock import system_clock
 from lineage.consumption import Consumption
 from lineage.digest import Digest, canonical_json, digest_of, digest_of_file
 from lineage.errors import ConfigError, NotFound
@@ -39,7 +40,6 @@ from lineage.workspace import (
     PUBLISH_WAIT_S,
     Workspace,
     find_workspace,
-    utc_now,
 )
 from shardline.environment import capture_environment
 from shardline.feed.state import FeedState
@@ -54,13 +54,13 @@ def training_run(
     version: str,
     *,
     model: str,
-    seed: int = 0,
+    seed: int,
     workspace: str | Path | None = None,
     base_checkpoint: str | Path | None = None,
     allow_unapproved: bool = False,
     join: str | None = None,
     entropy: Callable[[int], bytes] = os.urandom,
-    now: Callable[[], datetime] = utc_now,
+    now: Callable[[], datetime] = system_clock,
 ) -> TrainingRun:
     """Begins a run on a version: asks the gate for keys and records the run.
 

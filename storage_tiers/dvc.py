@@ -11,7 +11,6 @@ import hashlib
 import json
 import logging
 import os
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from dvc.config import Config
 from dvc.config import ConfigError as DvcConfigError
 from dvc.exceptions import DvcException, FileTransferError, NotDvcRepoError
 from dvc.lock import LockError
-from dvc.repo import Repo, lock_repo
+from dvc.repo import Repo
 from dvc.ui import ui
 from dvc.utils.serialize import dumps_yaml, load_yaml
 from dvc_data.hashfile.hash_info import HashInfo
@@ -36,7 +35,7 @@ from lineage.errors import ConfigError, IntegrityError, NotFound, Unavailable
 from lineage.manifests.storage import StoredObject
 from storage_tiers.files import disk_border, require_file
 from storage_tiers.local import LocalStore
-from storage_tiers.stored import measure, oid_name
+from storage_tiers.stored import oid_name
 
 MAX_FILES = 5_000
 _SITE = Path(".shardline/dvc-site")
@@ -98,49 +97,6 @@ class DvcWriter:
                 self._write_config(folder)
             self._write_local_config(folder)
         self._require_created()
-
-    def add(self, folder: Path) -> Path:
-        """Takes a folder of sealed files into DVC; afterwards its bytes lie on hot alone.
-
-        A folder added before is replaced by what is there now; the objects of its
-        earlier states stay. All objects and the ``.dvc`` file are synced on return.
-
-        Args:
-            folder: below `root`, 1 to 5,000 regular files at any depth.
-
-        Returns:
-            Path of the ``.dvc`` file beside the folder.
-
-        Raises:
-            ConfigError: outside, empty, too many files, a link, or a path DVC ignores.
-            NotFound: no such folder, or no DVC repository.
-            Unavailable: hot or the workspace is full, read-only or away; the folder
-                is still there, and adding again finishes it.
-        """
-        expected = self._regular_files(folder)
-        dvc_file = folder.with_name(folder.name + ".dvc")
-        with self._repo(f"add {folder.name} to DVC") as repo, lock_repo(repo):
-            # Under the repository's lock nobody else is at work, so what this file
-            # holds was left by a killed writer, and it would block us for ever.
-            (self.root / ".dvc/tmp/rwlock").unlink(missing_ok=True)
-            repo.add([str(folder)])
-        # Crash up to here: the folder is whole; adding it again finds what is on hot.
-        objects = self.objects(dvc_file)
-        if objects.keys() != expected:
-            raise ConfigError(
-                f"{folder}: DVC leaves out some of its files", "see .dvcignore for their names"
-            )
-        self._sync(self.hot, [*objects.values(), _list_md5(dvc_file)])
-        with disk_border(dvc_file.parent):
-            sync_file(dvc_file)
-            # DVC writes none where the workspace's own already has the folder.
-            if (ignored := dvc_file.with_name(".gitignore")).exists():
-                sync_file(ignored)
-            sync_folder(dvc_file.parent)
-            # Crash from here on: hot and the .dvc file are whole; what is left of the
-            # folder is ignored by Git and may be removed.
-            shutil.rmtree(folder)
-        return dvc_file
 
     def track(self, folder: Path, objects: Sequence[StoredObject]) -> Path:
         """Names objects that lie on a tier already as the files of a folder.
@@ -207,28 +163,7 @@ class DvcWriter:
         for md5 in md5s:
             if not cold.exists(oid_name(md5)):
                 cold.put(oid_name(md5), hot.path(oid_name(md5)))
-        self._sync(self.cold, md5s)
-
-    def fetch(self, dvc_file: Path) -> None:
-        """Copies from cold what hot lacks of a segment, its list included.
-
-        What arrives is compared with its MD5, since DVC trusts a tampered cold for good;
-        the caller MUST still verify by SHA-256 (`Tiers.verify`).
-
-        Raises:
-            NotFound: no such ``.dvc`` file, or an object of it is on neither tier.
-            IntegrityError: an object on cold has other bytes; it does not stay on hot.
-            Unavailable: cold is away, or hot is full.
-        """
-        self._require_folder(self.cold)
-        md5s = [*self.objects(dvc_file).values(), _list_md5(dvc_file)]
-        hot = LocalStore(self.hot)
-        absent = [md5 for md5 in md5s if not hot.exists(oid_name(md5))]
-        with self._repo(f"fetch {dvc_file.name} from the cold tier {self.cold}") as repo:
-            repo.fetch(targets=[str(dvc_file)], remote="cold")
-        for md5 in absent:
-            self._check_arrived(md5, hot)
-        self._sync(self.hot, md5s)
+        self._sync_cold(md5s)
 
     def objects(self, dvc_file: Path) -> dict[str, str]:
         """The files of a segment: path in the folder, with forward slashes, to MD5.
@@ -324,47 +259,15 @@ class DvcWriter:
         with disk_border(folder):
             folder.stat()
 
-    def _regular_files(self, folder: Path) -> set[str]:
-        if not folder.is_dir() or folder.is_symlink():
-            raise NotFound(f"{folder}: no such folder")
-        if folder == self.root or not folder.is_relative_to(self.root):
-            raise ConfigError(f"{folder} is outside the workspace {self.root}")
-        found: set[str] = set()
-        for parent, folders, files in os.walk(folder):
-            paths = [Path(parent) / name for name in (*files, *folders)]
-            if any(path.is_symlink() for path in paths):
-                raise ConfigError(f"{folder}: holds a symbolic link", "put the file itself there")
-            found |= {(Path(parent) / name).relative_to(folder).as_posix() for name in files}
-            if len(found) > MAX_FILES:
-                raise ConfigError(
-                    f"{folder}: more than {MAX_FILES} files", "make larger shards or more segments"
-                )
-        if not found:
-            raise ConfigError(f"{folder}: holds no file")
-        return found
-
-    def _check_arrived(self, md5: str, hot: LocalStore) -> None:
-        name = oid_name(md5)
-        if not hot.exists(name):
-            raise NotFound(f"object {name} is on no tier", "restore the cold tier from its backup")
-        if measure(hot.path(name)).md5 == md5.removesuffix(".dir"):
-            return
-        # Crash before the delete: the wrong bytes are on hot, where `Tiers.verify`,
-        # which the caller owes, finds them.
-        hot.delete(name)
-        raise IntegrityError(
-            f"object {name} on the cold tier has other bytes", "restore it from a good copy"
-        )
-
-    def _sync(self, tier: Path, md5s: list[str]) -> None:
+    def _sync_cold(self, md5s: list[str]) -> None:
         """Waits for bytes and names that DVC wrote, which syncs nothing itself."""
-        paths = [tier / oid_name(md5) for md5 in md5s]
-        with disk_border(tier):
+        paths = [self.cold / oid_name(md5) for md5 in md5s]
+        with disk_border(self.cold):
             for path in paths:
                 sync_file(path)
             for folder in sorted({path.parent for path in paths}):
                 sync_folder(folder)
-            for folder in (tier / "files/md5", tier / "files", tier):
+            for folder in (self.cold / "files/md5", self.cold / "files", self.cold):
                 sync_folder(folder)
 
 

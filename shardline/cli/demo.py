@@ -44,15 +44,16 @@ def demo(
 
 def _workspace(folder: Path) -> Workspace:
     from flows.workspace import create_workspace
+    from lineage.clock import system_clock
     from lineage.config import FILE_NAME
-    from lineage.workspace import Workspace, utc_now
+    from lineage.workspace import Workspace
 
     if (folder / FILE_NAME).is_file():
         workspace = Workspace(folder)
     elif folder.is_dir() and any(folder.iterdir()):
         raise Conflict(f"{folder} is not empty", "choose another with --folder")
     else:
-        workspace = create_workspace(folder, os.urandom, utc_now)
+        workspace = create_workspace(folder, os.urandom, system_clock)
     with resources.as_file(resources.files("shardline") / "data" / "sample") as sample:
         shutil.copytree(sample, workspace.root / "sample", dirs_exist_ok=True)
     shutil.copy(workspace.root / "sample" / "sample.toml", workspace.root / "specs")

@@ -16,9 +16,9 @@ def init(
 ) -> None:
     """Make a new workspace: settings, keys, ledger, Git and DVC."""
     from flows.workspace import create_workspace
-    from lineage.workspace import utc_now
+    from lineage.clock import system_clock
 
-    workspace = create_workspace(folder, os.urandom, utc_now, hot, cold)
+    workspace = create_workspace(folder, os.urandom, system_clock, hot, cold)
     print(f"workspace  {workspace.root}")
     print(f"keys       {workspace.key_path('wrapping').parent}  (back them up; never in Git)")
     print(f"ledger     {workspace.ledger.size} entries, log {workspace.config.log_id}")

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from flows.workspace import create_workspace
+from lineage.clock import system_clock
 from lineage.errors import ConfigError, Conflict, Unavailable
 from lineage.founding import found_workspace
-from lineage.workspace import Workspace, utc_now
+from lineage.workspace import Workspace
 from storage_tiers.git import GitRepository
 
 
 def create(root: Path, **tiers: str) -> Workspace:
-    workspace = create_workspace(root, os.urandom, utc_now, **tiers)
+    workspace = create_workspace(root, os.urandom, system_clock, **tiers)
     workspace.close()
     return workspace
 
@@ -53,7 +54,7 @@ def test_a_workspace_is_made_once(tmp_path: Path) -> None:
 def test_a_workspace_that_a_crash_left_unfinished_is_finished_with_its_own_keys(
     tmp_path: Path,
 ) -> None:
-    founded = found_workspace(tmp_path, ".shardline/hot", "cold", os.urandom, utc_now)
+    founded = found_workspace(tmp_path, ".shardline/hot", "cold", os.urandom, system_clock)
     founded.close()
     finished = create(tmp_path)
     assert finished.config == founded.config

@@ -16,7 +16,7 @@ import pytest
 import typer.main
 
 from flows.workspace import create_workspace
-from lineage.workspace import utc_now
+from lineage.clock import system_clock
 from shardline.cli.app import app, main
 
 HEAVY = ("prefect", "dvc", "duckdb", "numba", "pyarrow", "numpy", "sqlalchemy", "tokenizers")
@@ -67,7 +67,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace without a dataset, for commands that change nothing."""
     root = tmp_path_factory.mktemp("cli") / "empty"
-    create_workspace(root, os.urandom, utc_now).close()
+    create_workspace(root, os.urandom, system_clock).close()
     return root
 
 

@@ -319,11 +319,11 @@ def test_a_rank_that_would_read_something_else_cannot_join(approved: World) -> N
 
 def test_an_unknown_version_is_not_found_and_a_wrong_name_refused(built: World) -> None:
     with pytest.raises(NotFound, match="no version of other was published"):
-        shardline.training_run("other", model="m", workspace=built.root)
+        shardline.training_run("other", model="m", seed=1, workspace=built.root)
     with pytest.raises(NotFound, match="has versions v1 to v1"):
-        shardline.training_run("corpus@v2", model="m", workspace=built.root)
+        shardline.training_run("corpus@v2", model="m", seed=1, workspace=built.root)
     with pytest.raises(ConfigError, match="names no version"):
-        shardline.training_run("corpus@", model="m", workspace=built.root)
+        shardline.training_run("corpus@", model="m", seed=1, workspace=built.root)
 
 
 def test_the_workspace_is_found_from_the_folder_of_the_training_code(

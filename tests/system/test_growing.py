@@ -117,9 +117,12 @@ def test_the_stage_store_may_be_deleted_at_any_time(built: World) -> None:
 
 def test_one_dataset_has_one_build_at_a_time(built: World) -> None:
     add_lines(built.help_files[0], sample_lines("linux-doc", 1))
-    with built.open() as workspace, workspace.locked(f"build-{DATASET}", "busy"):
-        with pytest.raises(Conflict, match="running already"):
-            built.build()
+    with (
+        built.open() as workspace,
+        workspace.locked(f"build-{DATASET}", "busy"),
+        pytest.raises(Conflict, match="running already"),
+    ):
+        built.build()
     assert built.build().version.name == V2
 
 

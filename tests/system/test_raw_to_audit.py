@@ -37,7 +37,9 @@ class Bigrams:
 
 def train(world: World, path: Path, **more: Any) -> str:
     """The five lines of a user's training code."""
-    with shardline.training_run(DATASET, model="bigrams", workspace=world.root, **more) as run:
+    with shardline.training_run(
+        DATASET, model="bigrams", seed=7, workspace=world.root, **more
+    ) as run:
         model = Bigrams(run.num_ids)
         for batch in shardline.ShardFeed(run, batch_size=16):
             model.learn(batch)

@@ -27,12 +27,13 @@ from flows.build.report import BuildReport
 from flows.storage import workspace_tiers
 from flows.workspace import create_workspace
 from lineage.audit.reading import Reading
+from lineage.clock import system_clock
 from lineage.digest import Digest
 from lineage.keys.sealing import open_parquet
 from lineage.manifests.content import ContentManifest
 from lineage.manifests.storage import StoredObject
 from lineage.versions import Version, find_version, published_versions
-from lineage.workspace import Workspace, utc_now
+from lineage.workspace import Workspace
 from storage_tiers.stored import store_name
 
 SAMPLE = Path(str(resources.files("shardline") / "data" / "sample"))
@@ -186,7 +187,7 @@ class Book:
 
 def make_world(root: Path, cold: str = ".shardline/cold") -> World:
     """A new workspace with its own random keys, real text, and a spec."""
-    create_workspace(root, os.urandom, utc_now, cold=cold).close()
+    create_workspace(root, os.urandom, system_clock, cold=cold).close()
     world = World(root)
     shutil.copy(SAMPLE / "tokenizer.json", root)
     write_text(root / "text")

@@ -40,9 +40,9 @@ print(json.dumps([lease.position, opened.ledger.size, seal.object_id.hex()]))
 """
 
 
-def key_of(workspace: Workspace, dataset: str = "corpus") -> Seal:
+def key_of(workspace: Workspace, dataset: str = "corpus", zone: str = "processed") -> Seal:
     """A key in the table, as a publish leaves it."""
-    seal, row = workspace.minter.mint(dataset, "processed")
+    seal, row = workspace.minter.mint(dataset, zone)
     workspace.keys.add([row])
     return seal
 
@@ -218,6 +218,29 @@ def test_keys_of_another_dataset_are_not_given(workspace: Workspace) -> None:
     lease = workspace.gate.release(request(workspace))
     with pytest.raises(IntegrityError, match="is of another dataset"):
         lease.seal(other.object_id)
+
+
+@pytest.mark.parametrize(
+    ("zone", "opens"), [("raw", {"raw", "processed"}), ("processed", {"processed"})]
+)
+def test_a_lease_opens_keys_of_its_zones_alone(
+    workspace: Workspace, zone: str, opens: set[str]
+) -> None:
+    keys = {name: key_of(workspace, zone=name) for name in ("raw", "processed", "system")}
+    lease = workspace.gate.release(request(workspace, "owner", zone=zone))
+    for name, seal in keys.items():
+        if name in opens:
+            assert lease.seal(seal.object_id) == seal
+        else:
+            with pytest.raises(IntegrityError, match="of another dataset or zone"):
+                lease.seal(seal.object_id)
+
+
+def test_no_lease_opens_the_keys_of_the_workspace_itself(workspace: Workspace) -> None:
+    asked = request(workspace, "owner", dataset="ledger", zone="raw")
+    lease = workspace.gate.release(asked)
+    with pytest.raises(IntegrityError, match="of another dataset or zone"):
+        lease.seal(workspace.keys.system("ledger").use.object_id)
 
 
 def test_a_key_that_is_gone_is_not_found(workspace: Workspace) -> None:
