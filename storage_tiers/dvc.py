@@ -55,9 +55,12 @@ ui.error_console.quiet = True
 class DvcWriter:
     """The one writer of a workspace's DVC repository.
 
-    Calls from any threads and processes wait for each other; each opens the repository
-    anew. A segment is one folder and one ``.dvc`` file beside it, to be committed to Git
-    together with the ``.gitignore`` that DVC writes there.
+    A segment is one ``.dvc`` file, named for a folder that need not exist, to be
+    committed to Git together with the ``.gitignore`` beside it. Its objects are put on
+    hot first (`LocalStore.put`), then named (`track`), then copied to cold (`push`);
+    `Tiers` brings them back. Pushes from any threads and processes wait for each other,
+    and each opens the repository anew; of tracks in one folder the caller MUST see that
+    they come one by one.
 
     Args:
         root: the workspace, absolute, a Git repository of its own.
@@ -106,7 +109,7 @@ class DvcWriter:
         its name.
 
         Args:
-            folder: below `root`; it need not exist.
+            folder: below `root`; it need not exist, the one above it must.
             objects: 1 to 5,000.
 
         Returns:
@@ -151,7 +154,10 @@ class DvcWriter:
         SHA-256 (`Tiers.verify`) before it counts on them.
 
         Raises:
-            NotFound: no such ``.dvc`` file, or an object of it is on neither tier.
+            NotFound: no such ``.dvc`` file, an object of it is on neither tier, or no DVC
+                repository.
+            IntegrityError: the list is not the one that the file names.
+            ConfigError: ``.dvc/config`` is unreadable or names another cold tier.
             Unavailable: cold is full, read-only or away; pushing again goes on there.
         """
         md5s = [*self.objects(dvc_file).values(), _list_md5(dvc_file)]
@@ -240,7 +246,7 @@ class DvcWriter:
     def _write_local_config(self, folder: Path) -> None:
         with Config(str(folder)).edit("local") as config:
             config["core"] = {"site_cache_dir": str(self.root / _SITE)}
-            # Hard links: adding a folder copies no byte when it lies on hot's disk.
+            # Hard links: `dvc checkout` by hand copies no byte when hot is on the same disk.
             config["cache"] = {"dir": str(self.hot), "type": "hardlink,copy"}
 
     def _require_created(self) -> None:

@@ -74,7 +74,7 @@ def build_flow(workspace: str, dataset: str, workers: int = 0) -> BuildReport:
     follow_runner()
     opened = Workspace(Path(workspace))
     count = num_workers(opened, workers)
-    with LocalEngine(count, preload=("flows.build.prepare", "flows.build.pack")) as engine:
+    with LocalEngine(count, preload=("flows.build.kernels",)) as engine:
         conductor = PrefectConductor(engine)
         return build_dataset(opened, dataset, conductor, count, _announce.get())
 

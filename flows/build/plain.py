@@ -14,5 +14,5 @@ def build_without_prefect(
     workspace: Workspace, dataset: str, workers: int, announce: Announcer
 ) -> BuildReport:
     """Builds a dataset with the same steps, workers and result as the flow."""
-    with LocalEngine(workers, preload=("flows.build.prepare", "flows.build.pack")) as engine:
+    with LocalEngine(workers, preload=("flows.build.kernels",)) as engine:
         return build_dataset(workspace, dataset, PlainConductor(engine), workers, announce)

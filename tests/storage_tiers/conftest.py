@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -62,13 +65,44 @@ class Workspace:
     git: GitRepository
     dvc: DvcWriter
 
-    def write(self, segment: str, files: dict[str, bytes]) -> Path:
-        folder = self.root / "datasets" / "news" / segment
-        for name, data in files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        return folder
+    def keep(self, files: dict[str, bytes]) -> list[StoredObject]:
+        """Puts files on hot as a build does; returns their rows of the storage manifest."""
+        rows = []
+        with tempfile.TemporaryDirectory(dir=self.root.parent) as scratch:
+            for name, data in files.items():
+                path = Path(scratch) / name.replace("/", "-")
+                path.write_bytes(data)
+                rows.append(stored(f"segment/{name}", path))
+                LocalStore(self.hot).put(store_name(rows[-1]), path)
+        return rows
+
+    def track(self, segment: str, files: dict[str, bytes]) -> Path:
+        folder = self.root / "datasets/news" / segment
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return self.dvc.track(folder, self.keep(files))
+
+    def publish_command(self, files: Path) -> list[str]:
+        """A process that keeps, tracks as ``segment``, pushes, and waits for its input's end."""
+        places = (self.root, self.hot, self.cold, files)
+        return [sys.executable, "-c", PUBLISH, *map(str, places)]
+
+
+PUBLISH = """
+import sys
+from pathlib import Path
+from lineage.manifests.storage import StoredObject
+from storage_tiers.dvc import DvcWriter
+from storage_tiers.local import LocalStore
+from storage_tiers.stored import measure, store_name
+root, hot, cold, files = map(Path, sys.argv[1:])
+rows = []
+for path in files.iterdir():
+    rows.append(StoredObject(f"segment/{path.name}", bytes(16), "key", *measure(path)))
+    LocalStore(hot).put(store_name(rows[-1]), path)
+writer = DvcWriter(root, hot, cold)
+writer.push(writer.track(root / "segment", rows))
+sys.stdin.read()
+"""
 
 
 def make_workspace(root: Path, hot: Path, cold: Path) -> Workspace:
@@ -83,6 +117,11 @@ def make_workspace(root: Path, hot: Path, cold: Path) -> Workspace:
 def workspace(tmp_path: Path) -> Workspace:
     root = tmp_path / "workspace"
     return make_workspace(root, root / ".shardline/hot", tmp_path / "cold")
+
+
+@pytest.fixture
+def workspace_with_tiers(tmp_path: Path) -> Callable[[Path, Path], Workspace]:
+    return partial(make_workspace, tmp_path / "workspace")
 
 
 @pytest.fixture

@@ -225,7 +225,7 @@ def test_a_run_names_the_checkpoint_that_it_started_from(
     trained: tuple[World, str], cli: Callable[..., Any], tmp_path: Path
 ) -> None:
     world, first = trained
-    second = train(world, tmp_path / "tuned.npy", base_checkpoint=tmp_path / "model.npy", seed=9)
+    second = train(world, tmp_path / "tuned.npy", base_checkpoint=tmp_path / "model.npy")
     base = cli("audit", "run", second, "--json", "-w", world.root).json["answer"]["base_checkpoint"]
     assert (base["recorded_here"], base["run"]) == (True, first)
     assert base["upstream"]["version"]["name"] == V1
