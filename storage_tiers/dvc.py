@@ -22,7 +22,6 @@ from dvc.config import ConfigError as DvcConfigError
 from dvc.exceptions import DvcException, FileTransferError, NotDvcRepoError
 from dvc.lock import LockError
 from dvc.repo import Repo
-from dvc.ui import ui
 from dvc.utils.serialize import dumps_yaml, load_yaml
 from dvc_data.hashfile.hash_info import HashInfo
 from dvc_data.hashfile.meta import Meta
@@ -35,7 +34,7 @@ from lineage.errors import ConfigError, IntegrityError, NotFound, Unavailable
 from lineage.manifests.storage import StoredObject
 from storage_tiers.files import disk_border, require_file
 from storage_tiers.local import LocalStore
-from storage_tiers.stored import oid_name
+from storage_tiers.stored import measure, oid_name
 
 MAX_FILES = 5_000
 _SITE = Path(".shardline/dvc-site")
@@ -49,7 +48,6 @@ os.environ.setdefault("DVC_NO_ANALYTICS", "1")
 # progress bars on and off. Not by the call: calls of several threads overlap.
 for _name in ("dvc", "dvc_data", "dvc_objects"):
     logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
-ui.error_console.quiet = True
 
 
 class DvcWriter:
@@ -193,6 +191,33 @@ class DvcWriter:
             return {str(row["relpath"]): str(row["md5"]) for row in json.loads(data)}
         except (ValueError, TypeError, KeyError):
             raise IntegrityError(f"{dvc_file.name}: its list {name} is unreadable") from None
+
+    def findings(self) -> list[tuple[str, str]]:
+        """What is wrong with the lists of all folders, on each tier, and where.
+
+        DVC takes a list on cold for all that it names, so a changed one hides losses.
+
+        Raises:
+            Unavailable: a tier does not answer.
+        """
+        found: list[tuple[str, str]] = []
+        for dvc_file in sorted((self.root / "datasets").rglob("*.dvc")):
+            try:
+                found += self._list_findings(dvc_file)
+            except (IntegrityError, NotFound) as error:
+                found.append((error.message, dvc_file.name))
+        return found
+
+    def _list_findings(self, dvc_file: Path) -> Iterator[tuple[str, str]]:
+        md5 = _list_md5(dvc_file)
+        name = oid_name(md5)
+        tiers = {"hot": LocalStore(self.hot), "cold": LocalStore(self.cold)}
+        held = {tier: store for tier, store in tiers.items() if store.exists(name)}
+        if not held:
+            yield "its list is on no tier", dvc_file.name
+        for tier, store in held.items():
+            if measure(store.path(name)).md5 + ".dir" != md5:
+                yield "its list has other bytes", f"{dvc_file.name} ({name}) on the {tier} tier"
 
     @contextmanager
     def _repo(self, doing: str) -> Iterator[Any]:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from lineage.digest import Digest
 from lineage.errors import IntegrityError, NotFound
@@ -123,6 +123,21 @@ class Tiers:
             raise _wrong(Finding("the size is wrong", _where(obj, "hot")))
         return path
 
+    def open(self, obj: StoredObject) -> BinaryIO:
+        """The object as a file, from hot or else from cold; nothing moves.
+
+        The bytes are not verified here: the seal of the object does it.
+
+        Raises:
+            NotFound: the object is on no tier.
+            Unavailable: a tier does not answer.
+        """
+        stores: tuple[Store, ...] = (self.hot, self.cold)
+        for store in stores:
+            if store.exists(store_name(obj)):
+                return store.open(store_name(obj))
+        raise _nowhere(obj)
+
     def verify(self, obj: StoredObject, tier: TierName) -> Finding | None:
         """Reads the whole object on one tier and compares size and SHA-256.
 
@@ -168,9 +183,7 @@ class Tiers:
 
     def _bring_back(self, obj: StoredObject) -> None:
         if not self.cold.exists(store_name(obj)):
-            raise NotFound(
-                f"object {obj.name} is on no tier", "restore the cold tier from its backup"
-            )
+            raise _nowhere(obj)
         with self.hot.incoming(self._entropy(8).hex()) as temp:
             sha256 = hashlib.sha256()
             with self.cold.open(store_name(obj)) as source, disk_border(self.hot.root):
@@ -189,6 +202,10 @@ def _compare(obj: StoredObject, tier: TierName, size_bytes: int, sha256: Digest)
     if sha256 != obj.sha256:
         return Finding("the bytes are not those that were recorded", _where(obj, tier))
     return None
+
+
+def _nowhere(obj: StoredObject) -> NotFound:
+    return NotFound(f"object {obj.name} is on no tier", "restore the cold tier from its backup")
 
 
 def _where(obj: StoredObject, tier: TierName) -> str:

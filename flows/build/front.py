@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
+from dataclasses import replace
 
 from flows.build.plan import plan_build
 from flows.build.report import BuildReport, nothing_new
@@ -29,9 +31,12 @@ def build_at_the_front(
     # What goes wrong reaches the user as one error of ours; Prefect would print a traceback
     # at each of its layers besides, which only a schedule that nobody watches needs.
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
+    if not quiet:
+        sys.stderr.write("starting Prefect; its first start in a workspace takes longest\n")
     with start_server(workspace.state / "prefect", workspace.entropy) as server:
         # Imported while the server starts; Prefect reads its settings at import.
         flow = importlib.import_module("flows.build.flow")
         with server.connected(), Progress(quiet=quiet) as progress:
             report: BuildReport = flow.build_with_prefect(workspace, dataset, workers, progress)
-            return report
+    whole = (workspace.now() - started).total_seconds()
+    return replace(report, start_seconds=whole - report.seconds)

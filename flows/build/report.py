@@ -24,7 +24,8 @@ class BuildReport:
         num_new, num_removed: documents added and removed against the parent.
         num_tokens, num_shards: of the whole version.
         tiers: objects and bytes of the version on hot and cold.
-        seconds: wall time.
+        seconds: wall time of the build.
+        start_seconds: wall time before and after it: Prefect's start and stop.
         stage_seconds: work time by stage, summed over workers.
     """
 
@@ -38,6 +39,7 @@ class BuildReport:
     tiers: TierStatus | None
     seconds: float
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
+    start_seconds: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON values."""
@@ -54,6 +56,7 @@ class BuildReport:
             "hot_bytes": None if tiers is None else tiers.hot_size_bytes,
             "cold_bytes": None if tiers is None else tiers.cold_size_bytes,
             "seconds": round(self.seconds, 3),
+            "start_seconds": round(self.start_seconds, 3),
             "stage_seconds": {name: round(s, 3) for name, s in self.stage_seconds.items()},
         }
 
@@ -86,7 +89,8 @@ class BuildReport:
         if self.tiers is not None:
             hot, cold = self.tiers.hot_size_bytes, self.tiers.cold_size_bytes
             yield "sealed bytes", f"{hot:,} on hot, {cold:,} on cold"
-        yield "time", f"{self.seconds:.1f} s"
+        start = f", and {self.start_seconds:.1f} s for Prefect" if self.start_seconds else ""
+        yield "time", f"{self.seconds:.1f} s{start}"
 
 
 def nothing_new(plan: BuildPlan, seconds: float) -> BuildReport:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import pyarrow as pa
 
@@ -24,12 +24,13 @@ from lineage.workspace import Workspace
 class Objects(Protocol):
     """Where stored bytes are found; the tiers implement it."""
 
-    def path_on_hot(self, obj: StoredObject) -> Path:
-        """A path to open an object at, brought from cold when it must be, verified.
+    def open(self, obj: StoredObject) -> BinaryIO:
+        """An object as a seekable file, wherever it lies: a question moves nothing.
+
+        Its bytes are not verified: its seal shows whether they are the recorded ones.
 
         Raises:
             NotFound: it is on no tier.
-            IntegrityError: its bytes are not those that were recorded.
         """
 
 
@@ -101,12 +102,15 @@ class Reading:
         Raises:
             IntegrityError: its bytes are not those that were recorded.
         """
-        path = self._objects.path_on_hot(stored)
-        with open_parquet(path, self.lease(dataset).seal(stored.object_id)) as file:
-            try:
-                return file.read(columns=columns)
-            except (OSError, pa.ArrowInvalid):
-                raise IntegrityError(f"object {stored.name}: changed bytes") from None
+        seal = self.lease(dataset).seal(stored.object_id)
+        try:
+            with (
+                self._objects.open(stored) as file,
+                open_parquet(pa.PythonFile(file), seal) as sealed,
+            ):
+                return sealed.read(columns=columns)
+        except (OSError, pa.ArrowInvalid, IntegrityError):
+            raise IntegrityError(f"object {stored.name}: changed bytes, or another key") from None
 
     @property
     def _manifests(self) -> Path:

@@ -6,7 +6,7 @@ the rest is looked at all the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ from lineage.versions import Version
 from lineage.workspace import Workspace
 
 CheckBooks = Callable[[Sequence[Mapping[str, Any]]], None]
+CheckLists = Callable[[], Iterable[tuple[str, str]]]
 
 
 class VerifiedObjects(Objects, Protocol):
@@ -50,11 +51,17 @@ class _Count:
     bytes: int = 0
 
 
-def ask_verify(workspace: Workspace, objects: VerifiedObjects, check_books: CheckBooks) -> Answer:
+def ask_verify(
+    workspace: Workspace,
+    objects: VerifiedObjects,
+    check_books: CheckBooks,
+    check_lists: CheckLists,
+) -> Answer:
     """Verifies everything the workspace holds.
 
     Args:
         check_books: raises IntegrityError when a version's books do not balance.
+        check_lists: tells what is wrong with the lists of what lies on the tiers, and where.
     """
     count = _Count()
     findings = list(_ledger(workspace, count))
@@ -62,6 +69,7 @@ def ask_verify(workspace: Workspace, objects: VerifiedObjects, check_books: Chec
     if not findings:
         findings += _keys(workspace, count)
         findings += _versions(workspace, objects, check_books, count)
+        findings += [Finding(what, where) for what, where in check_lists()]
     facts = {
         "sound": not findings,
         "findings": [{"what": item.what, "where": item.where} for item in findings],
@@ -74,6 +82,8 @@ def _ledger(workspace: Workspace, count: _Count) -> Iterator[Finding]:
     remembered = workspace.root / "treehead"
     # Bytes that are no text any more are a finding like any other.
     data = remembered.read_bytes() if remembered.is_file() else None
+    if data is None:
+        yield Finding("the tree head that was remembered is missing: Git has it", "treehead")
     text = None if data is None else data.decode("utf-8", "surrogateescape")
     try:
         # Opening it the usual way stops at the first wrong node or tree head, unnamed.

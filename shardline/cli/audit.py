@@ -99,12 +99,15 @@ def why(
 
 def verify(workspace: Workspace) -> Answer:
     """Every check over one workspace."""
-    from flows.storage import workspace_tiers
+    from flows.storage import workspace_dvc, workspace_tiers
     from lineage.audit.verify import ask_verify
     from pipelines.books import Books
 
     return ask_verify(
-        workspace, workspace_tiers(workspace), lambda books: Books.parse(list(books)).balance()
+        workspace,
+        workspace_tiers(workspace),
+        check_books=lambda books: Books.parse(list(books)).balance(),
+        check_lists=workspace_dvc(workspace).findings,
     )
 
 

@@ -161,6 +161,26 @@ def test_a_changed_tree_head_beside_the_ledger(
         assert found(trained)[0].startswith("ledger: the remembered tree head: ")
 
 
+def test_a_tree_head_that_was_taken_away(
+    trained: World, found: Callable[[World], list[str]]
+) -> None:
+    (trained.root / "treehead").unlink()
+    assert any(line.startswith("treehead:") for line in found(trained))
+
+
+@pytest.mark.parametrize("tier", ["hot", "cold"])
+def test_a_flipped_byte_of_each_list_of_dvc(
+    trained: World, found: Callable[[World], list[str]], tier: str
+) -> None:
+    lists = sorted((trained.root / ".shardline" / tier).rglob("*.dir"))
+    assert len(lists) == 2
+    for path in lists:
+        flip(path)
+    findings = found(trained)
+    for name in ("segment-0001.dvc", "records-v0001.dvc"):
+        assert any(name in line and f"{tier} tier" in line for line in findings)
+
+
 def test_a_ledger_whose_tail_was_cut_is_not_the_one_that_the_tree_head_beside_it_knew(
     trained: World, found: Callable[[World], list[str]], _first_build: World
 ) -> None:
