@@ -38,9 +38,11 @@ bench: environment
 
 environment: $(VENV)/.project
 
-# The project itself, from this folder, without looking at its dependencies again.
+# The project itself, from this folder, without looking at its dependencies again; then
+# Prefect's empty database, so that no workspace has to wait for its migrations.
 $(VENV)/.project: $(VENV)/.locked pyproject.toml
 	@$(PIP) --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m flows.database
 	@touch $@
 
 # setuptools comes first, by hash: it builds the few packages that have no wheel, so that

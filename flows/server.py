@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol, Self
 
+from flows.database import lay_database
 from flows.settings import has_own_server, local_server_settings, quiet_prefect
 from lineage.errors import Unavailable
 
@@ -85,6 +86,7 @@ class LocalServer:
         self._password = f"shardline:{entropy(16).hex()}"
         _speak_directly_to_loopback(os.environ)
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lay_database(home)
         with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
             self._port: int = listener.getsockname()[1]
             self._process, self._lifeline = self._spawn(listener, home, schedules)

@@ -31,6 +31,7 @@ from flows.storage import workspace_tiers
 from lineage.digest import Digest
 from lineage.keys.gate import AccessRequest, KeyLease
 from lineage.tables import binary_matrix
+from lineage.versions import latest_version
 from lineage.workspace import PUBLISH_LOCK, PUBLISH_WAIT_S, Workspace
 from pipelines.books import Books, Count
 from pipelines.shards.buckets import bucket_of, num_buckets
@@ -45,11 +46,17 @@ _BATCH_BYTES = 16 << 20
 
 
 def build_dataset(
-    workspace: Workspace, dataset: str, conductor: Conductor, num_workers: int, announce: Announcer
+    workspace: Workspace,
+    dataset: str,
+    conductor: Conductor,
+    num_workers: int,
+    announce: Announcer,
+    planned: BuildPlan | None = None,
 ) -> BuildReport:
     """Builds a dataset and publishes a version, unless nothing is new.
 
     Args:
+        planned: a plan made a moment ago; it is made again if another build published since.
         announce: told of what is done, stage by stage.
 
     Raises:
@@ -60,10 +67,17 @@ def build_dataset(
     """
     started = time.monotonic()
     with workspace.locked(f"build-{dataset}", f"a build of {dataset} is running already"):
-        plan = conductor.call("plan", partial(plan_build, workspace, dataset))
+        plan = conductor.call("plan", partial(_plan, workspace, dataset, planned))
         if plan.nothing_new:
             return nothing_new(plan, time.monotonic() - started)
         return _Build(workspace, plan, conductor, num_workers, announce, started).run()
+
+
+def _plan(workspace: Workspace, dataset: str, planned: BuildPlan | None) -> BuildPlan:
+    newest = latest_version(workspace.ledger.entries(predicates={"version"}), dataset)
+    if planned is not None and planned.parent == newest:
+        return planned
+    return plan_build(workspace, dataset)
 
 
 class _Build:

@@ -15,6 +15,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.build.announcer import Announcer, Silence
 from flows.build.build import build_dataset
+from flows.build.plan import BuildPlan
 from flows.build.report import BuildReport
 from flows.deployments import follow_runner
 from flows.engine import Engine, LocalEngine
@@ -24,7 +25,9 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-# Who is told of progress: not a parameter of the flow, since Prefect stores parameters.
+# A plan that is made already, and who is told of progress: not parameters of the flow,
+# since Prefect stores parameters.
+_planned: ContextVar[BuildPlan | None] = ContextVar("planned", default=None)
 _announce: ContextVar[Announcer] = ContextVar("announce", default=Silence())  # noqa: B039
 
 
@@ -76,18 +79,20 @@ def build_flow(workspace: str, dataset: str, workers: int = 0) -> BuildReport:
     count = num_workers(opened, workers)
     with LocalEngine(count, preload=("flows.build.kernels",)) as engine:
         conductor = PrefectConductor(engine)
-        return build_dataset(opened, dataset, conductor, count, _announce.get())
+        announce, planned = _announce.get(), _planned.get()
+        return build_dataset(opened, dataset, conductor, count, announce, planned)
 
 
 def build_with_prefect(
-    workspace: Workspace, dataset: str, workers: int, announce: Announcer
+    workspace: Workspace, plan: BuildPlan, workers: int, announce: Announcer
 ) -> BuildReport:
-    """Runs the flow here and now, telling of progress."""
-    token = _announce.set(announce)
+    """Runs the flow here and now, with a plan that was just made, telling of progress."""
+    told, planned = _announce.set(announce), _planned.set(plan)
     try:
-        return build_flow(str(workspace.root), dataset, workers)
+        return build_flow(str(workspace.root), plan.spec.name, workers)
     finally:
-        _announce.reset(token)
+        _announce.reset(told)
+        _planned.reset(planned)
 
 
 def num_workers(workspace: Workspace, wanted: int) -> int:

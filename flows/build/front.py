@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import time
 from dataclasses import replace
 
 from flows.build.plan import plan_build
@@ -24,10 +25,11 @@ def build_at_the_front(
     Raises:
         ShardlineError: as `flows.build.build.build_dataset`.
     """
-    started = workspace.now()
+    started = time.monotonic()
     plan = plan_build(workspace, dataset)
+    planned = time.monotonic()
     if plan.nothing_new:
-        return nothing_new(plan, (workspace.now() - started).total_seconds())
+        return nothing_new(plan, planned - started)
     # What goes wrong reaches the user as one error of ours; Prefect would print a traceback
     # at each of its layers besides, which only a schedule that nobody watches needs.
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
@@ -37,6 +39,6 @@ def build_at_the_front(
         # Imported while the server starts; Prefect reads its settings at import.
         flow = importlib.import_module("flows.build.flow")
         with server.connected(), Progress(quiet=quiet) as progress:
-            report: BuildReport = flow.build_with_prefect(workspace, dataset, workers, progress)
-    whole = (workspace.now() - started).total_seconds()
-    return replace(report, start_seconds=whole - report.seconds)
+            report: BuildReport = flow.build_with_prefect(workspace, plan, workers, progress)
+    around = time.monotonic() - planned - report.seconds
+    return replace(report, seconds=report.seconds + planned - started, start_seconds=around)
