@@ -173,7 +173,7 @@ def test_every_command_that_needs_a_workspace_was_tried() -> None:
     [
         (3, ["build", "other"], "there is no spec other.toml"),
         (3, ["versions"], "no version was published yet"),
-        (3, ["versions", "other"], "no version was published yet"),
+        (3, ["versions", "other"], "no version of other was published yet"),
         (3, ["approve", "other@v1", "--reason", "x"], "no version of other was published"),
         (3, ["why", "other", "x"], "no version of other was published"),
         (3, ["audit", "run", "nobody"], "no run is called nobody"),
