@@ -74,12 +74,11 @@ class BuildReport:
         for book in self.books or ():
             if book.stage == "ingest":
                 yield "records in", f"{book.in_.records:,}, {book.in_.bytes:,} bytes"
+                lost = sum(count.records for count in book.quarantined.values())
+                yield "quarantined", f"{lost:,} records"
             for verdict, counts in (("dropped", book.dropped), ("quarantined", book.quarantined)):
                 for rule, count in counts.items():
                     yield f"  {verdict}", f"{count.records:,} by {rule} ({book.stage})"
-            if book.stage == "ingest":
-                lost = sum(count.records for count in book.quarantined.values())
-                yield "quarantined", f"{lost:,} records"
             if book.stage == "shard":
                 yield "kept", f"{book.kept.records:,} documents"
                 yield "tokens", f"{self.num_tokens:,}, and {book.fill_tokens:,} of fill"
