@@ -12,7 +12,7 @@ from cronsim import CronSim, CronSimError
 
 from lineage.durable import replace_file
 from lineage.errors import ConfigError, NotFound
-from lineage.settings import Settings, read_toml
+from lineage.fields import Fields, read_fields
 
 FILE_NAME = "schedules.toml"
 _FIELDS = ("minute", "hour", "day of month", "month", "day of week")
@@ -59,12 +59,13 @@ def read_schedules(workspace_root: Path) -> tuple[Schedule, ...]:
         ConfigError: the file is wrong; the error names the key or the cron field.
     """
     try:
-        top = read_toml(workspace_root / FILE_NAME)
+        top = read_fields(workspace_root / FILE_NAME, ("schedules",))
     except NotFound:
         return ()
-    tables = top.table("schedules")
-    top.finish()
-    return tuple(_read(tables.table(name), name) for name in sorted(tables.keys()))
+    tables = top.value("schedules") if "schedules" in top else {}
+    if not isinstance(tables, dict):
+        top.refuse("schedules", "tables [schedules.NAME] were expected")
+    return tuple(_read(tables[name], name) for name in sorted(tables))
 
 
 def add_schedule(workspace_root: Path, dataset: str, cron: str, timezone: str = "UTC") -> Schedule:
@@ -93,13 +94,15 @@ def remove_schedule(workspace_root: Path, dataset: str) -> None:
     _write(workspace_root, others)
 
 
-def _read(table: Settings, name: str) -> Schedule:
-    cron, timezone = table.text("cron"), table.text("timezone", "UTC")
-    table.finish()
+def _read(table: object, name: str) -> Schedule:
+    where = f"{FILE_NAME} [schedules.{name}]"
+    fields = Fields(table, where, ("cron", "timezone"))
     try:
-        return Schedule(name, cron, timezone)
+        return Schedule(name, fields.text("cron"), fields.text("timezone", "UTC"))
     except ConfigError as error:
-        raise table.error(error.message, error.hint) from error
+        if error.message.startswith(where):
+            raise
+        raise ConfigError(f"{where}: {error.message}", error.hint) from error
 
 
 def _write(workspace_root: Path, schedules: Iterable[Schedule]) -> None:

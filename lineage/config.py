@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lineage.errors import ConfigError
-from lineage.settings import Settings, read_toml
+from lineage.fields import Fields, read_fields
 
 FILE_NAME = "shardline.toml"
+_KNOWN = {
+    "workspace": ("id", "log_id"),
+    "trust": ("root", "log"),
+    "principals": ("root", "owner", "builder", "gate"),
+    "tiers": ("hot", "cold"),
+    "builds": ("workers",),
+    "runs": ("environment",),
+}
 _TEMPLATE = """\
 # A Shardline workspace. This file is public: keys never stand in it.
 
@@ -71,24 +79,20 @@ def read_config(path: Path) -> Config:
         NotFound: there is no such file.
         ConfigError: an unknown key, a wrong type, an id that is none.
     """
-    top = read_toml(path)
-    workspace, trust, tiers = top.table("workspace"), top.table("trust"), top.table("tiers")
-    builds, runs, principals = top.table("builds"), top.table("runs"), top.table("principals")
+    top = read_fields(path, tuple(_KNOWN))
+    tables = {name: top.table(name, known) for name, known in _KNOWN.items()}
+    trust, principals = tables["trust"], tables["principals"]
     config = Config(
-        workspace_id=_hex(workspace, "id", 32),
-        log_id=_hex(workspace, "log_id", 32),
+        workspace_id=_hex(tables["workspace"], "id", 32),
+        log_id=_hex(tables["workspace"], "log_id", 32),
         root_key=_hex(trust, "root", 64),
         log_key=_hex(trust, "log", 64),
-        principals={
-            role: _hex(principals, role, 32) for role in ("root", "owner", "builder", "gate")
-        },
-        hot=tiers.text("hot", ".shardline/hot"),
-        cold=tiers.text("cold", ".shardline/cold"),
-        num_workers=builds.integer("workers", 0, high=4096),
-        run_environment=runs.texts("environment"),
+        principals={role: _hex(principals, role, 32) for role in _KNOWN["principals"]},
+        hot=tables["tiers"].text("hot", ".shardline/hot"),
+        cold=tables["tiers"].text("cold", ".shardline/cold"),
+        num_workers=tables["builds"].integer("workers", 0, 4096, 0),
+        run_environment=tables["runs"].texts("environment"),
     )
-    for table in (workspace, trust, tiers, builds, runs, principals, top):
-        table.finish()
     if config.hot == config.cold:
         raise ConfigError(f"{path}: hot and cold are the same folder", "give two folders")
     return config
@@ -116,8 +120,8 @@ def new_config_text(
     )
 
 
-def _hex(table: Settings, key: str, digits: int) -> str:
+def _hex(table: Fields, key: str, digits: int) -> str:
     value = table.text(key)
     if len(value) != digits or value.strip("0123456789abcdef"):
-        raise table.error(f"{key}: expected {digits} lower-case hex digits")
+        table.refuse(key, f"expected {digits} lower-case hex digits")
     return value

@@ -7,13 +7,12 @@ filled in, so that writing a default out changes nothing.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from lineage.digest import Digest, canonical_json, digest_of
-from lineage.errors import ConfigError, NotFound, Unavailable
-from pipelines.fields import Fields
+from lineage.errors import ConfigError, NotFound
+from lineage.fields import Fields, read_fields
 from pipelines.licence import canonical_licence
 
 FORMATS = ("jsonl", "parquet", "text")
@@ -163,7 +162,10 @@ def load_spec(path: Path) -> DatasetSpec:
     """
     where = path.name
     known = ("name", "seed", "sources", "clean", "tokenizer", "shards")
-    fields = Fields(_parse(path), where, known)
+    try:
+        fields = read_fields(path, known)
+    except NotFound:
+        raise NotFound(f"there is no spec {path.name}", "write it under specs/") from None
     name = fields.text("name", path.stem)
     if not _NAME.match(name):
         fields.refuse("name", f"{name!r} is no dataset name", _NAME_HINT)
@@ -184,19 +186,6 @@ _NAME_HINT = "names are lower-case letters, digits, dots, dashes and underscores
 
 def _fields_of(record: SourceSpec | CleanSpec | TokenizerSpec | ShardSpec) -> dict[str, object]:
     return {name: getattr(record, name) for name in type(record).__slots__}
-
-
-def _parse(path: Path) -> dict[str, object]:
-    try:
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
-    except FileNotFoundError:
-        raise NotFound(f"there is no spec {path.name}", "write it under specs/") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path.name}: not UTF-8 at byte {error.start}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path.name}: not TOML: {error}") from None
-    except OSError as error:
-        raise Unavailable(f"{path.name}: cannot be read: {error.strerror}") from None
 
 
 def _sources(fields: Fields, where: str) -> tuple[SourceSpec, ...]:

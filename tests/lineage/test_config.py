@@ -51,11 +51,11 @@ def test_any_name_of_a_folder_survives(tmp_path: Path, folder: str) -> None:
     [
         ("workers = 0", "worker = 0", "unknown key 'worker'"),
         ("[builds]", "[build]", "unknown key 'build'"),
-        ("workers = 0", "workers = -1", "from 0 to 4096"),
-        ("workers = 0", 'workers = "two"', "expected a whole number"),
+        ("workers = 0", "workers = -1", "not between 0 and 4096"),
+        ("workers = 0", 'workers = "two"', "an integer was expected"),
         ("0a" * 16, "0A" * 16, "32 lower-case hex digits"),
         ("0c" * 32, "0c" * 31, "64 lower-case hex digits"),
-        (f'owner = "{PRINCIPALS["owner"]}"', "", "owner is missing"),
+        (f'owner = "{PRINCIPALS["owner"]}"', "", "'owner' is missing"),
         ("/mnt/cold tier", ".shardline/hot", "hot and cold are the same folder"),
     ],
 )

@@ -1,16 +1,43 @@
 """The fields of one TOML table: typed, in range, and no unknown key.
 
-A misspelt key that is silently ignored changes what a dataset holds, so every key
-that nobody asked for is an error that names its nearest known neighbour.
+A misspelt key that is silently ignored changes what is done, so every key that nobody
+asked for is an error that names its nearest known neighbour.
 """
 
 from __future__ import annotations
 
 import difflib
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NoReturn
 
-from lineage.errors import ConfigError
+from lineage.errors import ConfigError, NotFound, Unavailable
+
+
+def read_fields(path: Path, known: Sequence[str]) -> Fields:
+    """The top table of a TOML file.
+
+    Args:
+        known: every key that it may hold.
+
+    Raises:
+        NotFound: there is no such file.
+        ConfigError: not TOML in UTF-8, or a key that is not known.
+        Unavailable: the file cannot be read.
+    """
+    where = path.name
+    try:
+        table = tomllib.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        raise NotFound(f"{path}: there is no such file", "write it first") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{where}: not UTF-8 at byte {error.start}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{where}: not TOML: {error}") from None
+    except OSError as error:
+        raise Unavailable(f"{where}: cannot be read: {error.strerror}") from None
+    return Fields(table, where, known)
 
 
 class Fields:
@@ -28,7 +55,7 @@ class Fields:
     def __init__(self, table: object, where: str, known: Sequence[str]) -> None:
         if not isinstance(table, Mapping):
             raise ConfigError(f"{where}: a table was expected, not {_type_name(table)}")
-        self._table, self._where = table, where
+        self._table, self.where = table, where
         for key in table:
             if key not in known:
                 near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.0)
@@ -45,9 +72,28 @@ class Fields:
             ConfigError: the key is missing.
         """
         if key not in self._table:
-            raise ConfigError(f"{self._where}: {key!r} is missing")
+            raise ConfigError(f"{self.where}: {key!r} is missing")
         value: object = self._table[key]
         return value
+
+    def table(self, key: str, known: Sequence[str]) -> Fields:
+        """A table below this one; an absent one reads as empty.
+
+        Raises:
+            ConfigError: another type, or a key that is not known.
+        """
+        return Fields(self._table.get(key, {}), f"{self.where}, [{key}]", known)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of strings; an absent one reads as empty.
+
+        Raises:
+            ConfigError: another type.
+        """
+        values = self._table.get(key, [])
+        if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
+            self.refuse(key, "a list of strings was expected")
+        return tuple(values)
 
     def text(self, key: str, default: str | None = None) -> str:
         """A string that is not empty.
@@ -97,7 +143,7 @@ class Fields:
         Raises:
             ConfigError: always.
         """
-        raise ConfigError(f"{self._where}: {key}: {reason}", hint)
+        raise ConfigError(f"{self.where}: {key}: {reason}", hint)
 
 
 def _type_name(value: object) -> str:
