@@ -29,12 +29,14 @@ from flows.build.segments import BuiltSegment, SegmentBuilder
 from flows.build.worker import Assignment, stage_store
 from flows.storage import workspace_tiers
 from lineage.digest import Digest
+from lineage.errors import ConfigError
 from lineage.keys.gate import AccessRequest, KeyLease
 from lineage.tables import binary_matrix
 from lineage.versions import latest_version
 from lineage.workspace import PUBLISH_LOCK, PUBLISH_WAIT_S, Workspace
 from pipelines.books import Books, Count
 from pipelines.shards.buckets import bucket_of, num_buckets
+from storage_tiers.dvc import MAX_FILES
 
 _ENTROPY_BUILD_ID = 16
 # Tokens of one packing job rest in memory twice.
@@ -173,6 +175,7 @@ class _Build:
         token_bytes = np.dtype(self._plan.tokenizer.dtype).itemsize
         shard_bytes = self._plan.spec.shards.shard_bytes
         count = num_buckets(total_tokens(new), max(1, shard_bytes // token_bytes))
+        require_room(segment, count)
         bounds = bucket_bounds(bucket_of(binary_matrix(new["shuffle_key"]), count), count)
         buckets = [(n, int(bounds[n]), int(bounds[n + 1])) for n in range(count)]
         wanted = set(np.unique(new["partition"].to_numpy()).tolist())
@@ -248,6 +251,19 @@ class _Build:
         self._stage.prune(KIND, {item.key for item in self._plan.partitions})
         for kind in (NEW_KIND, RECORDS, SHARD_KIND):
             self._stage.prune(kind, set())
+
+
+def require_room(segment: str, num_shards: int) -> None:
+    """Refuses a segment of more objects than one folder of DVC holds, before it is packed.
+
+    Raises:
+        ConfigError: more than 2,500 shards, each of two objects.
+    """
+    if 2 * num_shards > MAX_FILES:
+        raise ConfigError(
+            f"{segment} would have {num_shards} shards, and DVC tracks {MAX_FILES // 2} at most",
+            "raise shard_mib in the spec, or build the sources in several steps",
+        )
 
 
 def _batches(

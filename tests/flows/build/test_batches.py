@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.build.build import _BATCH_BYTES, _batches, _runs
+from flows.build.build import _BATCH_BYTES, _batches, _runs, require_room
 from flows.build.plan import PlannedPartition
 from lineage.digest import digest_of
+from lineage.errors import ConfigError
 from pipelines.ingest.partition import FileRange, Partition
 
 MIB = 1 << 20
@@ -64,3 +65,10 @@ def test_buckets_are_packed_in_runs(count: int, per_job: int, lengths: list[int]
     runs = list(_runs(buckets, per_job))
     assert [len(run) for run in runs] == lengths
     assert [bucket for run in runs for bucket in run] == buckets
+
+
+def test_a_segment_that_dvc_cannot_track_is_refused_before_it_is_packed() -> None:
+    require_room("segment-0001", 2_500)
+    with pytest.raises(ConfigError, match="segment-0001 would have 2501 shards") as caught:
+        require_room("segment-0001", 2_501)
+    assert "shard_mib" in caught.value.hint
