@@ -75,7 +75,8 @@ class BuildReport:
             if book.stage == "ingest":
                 yield "records in", f"{book.in_.records:,}, {book.in_.bytes:,} bytes"
                 lost = sum(count.records for count in book.quarantined.values())
-                yield "quarantined", f"{lost:,} records"
+                see = f"; shardline quarantine {self.version.name}" if lost else ""
+                yield "quarantined", f"{lost:,} records{see}"
             for verdict, counts in (("dropped", book.dropped), ("quarantined", book.quarantined)):
                 for rule, count in counts.items():
                     yield f"  {verdict}", f"{count.records:,} by {rule} ({book.stage})"

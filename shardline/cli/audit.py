@@ -1,4 +1,4 @@
-"""`shardline audit` and `shardline why`: answers with how far they reach."""
+"""`shardline audit`, `why` and `quarantine`: answers with how far they reach."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ import typer
 from lineage.errors import ConfigError, IntegrityError, NotFound, Unavailable
 from shardline.cli.options import JsonOption, WorkspaceOption, open_workspace
 from shardline.cli.output import show
-from shardline.cli.texts import documents_text, run_text, runs_text, verify_text, why_text
+from shardline.cli.texts import (
+    documents_text,
+    quarantine_text,
+    run_text,
+    runs_text,
+    verify_text,
+    why_text,
+)
 
 if TYPE_CHECKING:
     from lineage.audit.answer import Answer
@@ -79,6 +86,19 @@ def audit_verify(workspace: WorkspaceOption = None, as_json: JsonOption = False)
     show(answer, as_json, verify_text)
     if not answer.facts["sound"]:
         raise typer.Exit(IntegrityError.exit_code)
+
+
+def quarantine(
+    version: Annotated[str, typer.Argument(help="NAME@vN; NAME is its newest version.")],
+    limit: Annotated[int, typer.Option(min=1, help="Most records told of.")] = 100,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List what could not be read, each with file, position and reason."""
+    from lineage.audit.quarantine import ask_quarantine
+
+    opened = open_workspace(workspace)
+    show(ask_quarantine(_reading(opened, "audit"), version, limit), as_json, quarantine_text)
 
 
 def why(

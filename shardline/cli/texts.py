@@ -72,6 +72,15 @@ def why_text(facts: Mapping[str, Any]) -> Iterator[str]:
                 yield row("  lies in", f"{version}  {', '.join(place['shards'])}")
 
 
+def quarantine_text(facts: Mapping[str, Any]) -> Iterator[str]:
+    """What could not be read, a record a line."""
+    yield row("version", facts["version"])
+    yield row("quarantined", f"{facts['num_records']:,} records")
+    for item in facts["records"]:
+        place = f"{item['source']}, {item['path']} at {item['offset']}"
+        yield row("  record", f"{place}: {item['reason']} ({item['detail']})")
+
+
 def verify_text(facts: Mapping[str, Any]) -> Iterator[str]:
     """What was checked, and what is wrong."""
     checked = facts["checked"]

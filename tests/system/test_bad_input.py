@@ -59,7 +59,9 @@ BAD_LINES = [
 ]
 
 
-def test_every_bad_line_is_quarantined_with_its_place_and_reason(fresh: World) -> None:
+def test_every_bad_line_is_quarantined_with_its_place_and_reason(
+    fresh: World, cli: Callable[..., Any]
+) -> None:
     lines, expected, offset = [], [], 0
     for number, (line, reason) in enumerate(BAD_LINES):
         for piece in (GOOD[number % 8].replace(b'"id": "', b'"id": "%d-' % number, 1), line):
@@ -71,6 +73,13 @@ def test_every_bad_line_is_quarantined_with_its_place_and_reason(fresh: World) -
     fresh.write_spec(source("mixed", "text/mixed.jsonl"))
     report = fresh.build()
     assert places(fresh) == {"text/mixed.jsonl": expected}
+    told = cli("quarantine", DATASET, "--json", "-w", fresh.root).json
+    records = told["answer"]["records"]
+    assert [(item["offset"], item["reason"]) for item in records] == expected
+    assert not any("record" in item for item in records)
+    assert not cli("quarantine", DATASET, "--json", "--limit", "1", "-w", fresh.root).json[
+        "complete"
+    ]
     with fresh.read() as book:
         ingest = book.stage_of("ingest")
         assert ingest["in"]["records"] == len(lines)
