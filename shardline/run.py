@@ -158,7 +158,7 @@ class TrainingRun:
     @property
     def segments(self) -> tuple[OrderSegment, ...]:
         """The version's segments."""
-        return order_segments(self._content)
+        return self._content.order_segments
 
     @property
     def order_parameters(self) -> OrderParameters:
@@ -285,11 +285,6 @@ class TrainingRun:
 
     def _object(self, shard: int) -> StoredObject:
         return self._storage.object(self._shards[shard])
-
-
-def order_segments(content: ContentManifest) -> tuple[OrderSegment, ...]:
-    """A version's segments as the order wants them."""
-    return tuple(OrderSegment(row.order_id, row.shard_samples) for row in content.segments)
 
 
 def checkpoint_digest(checkpoint: str | Path) -> Digest:

@@ -16,7 +16,7 @@ from lineage.audit.search import Wanted, find_documents
 from lineage.consumption import DocumentSpan, history
 from lineage.errors import NotFound
 from lineage.manifests.content import ContentManifest
-from lineage.order import Order, OrderParameters, OrderSegment
+from lineage.order import Order, OrderParameters
 from lineage.versions import Version
 
 _ID = pa.binary(32)
@@ -161,12 +161,11 @@ def _first_checkpoint(
 
 
 def _orders(content: ContentManifest, seed: int) -> Any:
-    segments = tuple(OrderSegment(row.order_id, row.shard_samples) for row in content.segments)
     parameters = OrderParameters.from_json(content.order)
 
     @lru_cache(maxsize=4)
     def order(epoch: int) -> Order:
-        return Order(segments, parameters, seed, epoch)
+        return Order(content.order_segments, parameters, seed, epoch)
 
     return order
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import IntegrityError
+from lineage.order import OrderSegment
 
 FORMAT = "shardline/content-manifest/v1"
 
@@ -144,6 +145,11 @@ class ContentManifest:
         """Alive documents and tokens of one source."""
         documents = sum(_at(segment.source_documents, ordinal) for segment in self.segments)
         return documents, sum(_at(segment.source_tokens, ordinal) for segment in self.segments)
+
+    @property
+    def order_segments(self) -> tuple[OrderSegment, ...]:
+        """The segments as the running order wants them."""
+        return tuple(OrderSegment(row.order_id, row.shard_samples) for row in self.segments)
 
     @property
     def packing(self) -> Digest:
