@@ -31,6 +31,7 @@ from scmrepo.exceptions import SCMError
 
 from lineage.durable import disk_error, replace_file, sync_file, sync_folder
 from lineage.errors import ConfigError, IntegrityError, NotFound, Unavailable
+from lineage.finding import Finding
 from lineage.manifests.storage import StoredObject
 from storage_tiers.files import disk_border, require_file
 from storage_tiers.local import LocalStore
@@ -192,32 +193,33 @@ class DvcWriter:
         except (ValueError, TypeError, KeyError):
             raise IntegrityError(f"{dvc_file.name}: its list {name} is unreadable") from None
 
-    def findings(self) -> list[tuple[str, str]]:
-        """What is wrong with the lists of all folders, on each tier, and where.
+    def findings(self) -> list[Finding]:
+        """What is wrong with the lists of all folders, on each tier.
 
         DVC takes a list on cold for all that it names, so a changed one hides losses.
 
         Raises:
             Unavailable: a tier does not answer.
         """
-        found: list[tuple[str, str]] = []
+        found: list[Finding] = []
         for dvc_file in sorted((self.root / "datasets").rglob("*.dvc")):
             try:
                 found += self._list_findings(dvc_file)
             except (IntegrityError, NotFound) as error:
-                found.append((error.message, dvc_file.name))
+                found.append(Finding(error.message, dvc_file.name))
         return found
 
-    def _list_findings(self, dvc_file: Path) -> Iterator[tuple[str, str]]:
+    def _list_findings(self, dvc_file: Path) -> Iterator[Finding]:
         md5 = _list_md5(dvc_file)
         name = oid_name(md5)
         tiers = {"hot": LocalStore(self.hot), "cold": LocalStore(self.cold)}
         held = {tier: store for tier, store in tiers.items() if store.exists(name)}
         if not held:
-            yield "its list is on no tier", dvc_file.name
+            yield Finding("its list is on no tier", dvc_file.name)
         for tier, store in held.items():
             if measure(store.path(name)).md5 + ".dir" != md5:
-                yield "its list has other bytes", f"{dvc_file.name} ({name}) on the {tier} tier"
+                where = f"{dvc_file.name} ({name}) on the {tier} tier"
+                yield Finding("its list has other bytes", where)
 
     @contextmanager
     def _repo(self, doing: str) -> Iterator[Any]:

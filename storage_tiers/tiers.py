@@ -14,6 +14,7 @@ from typing import BinaryIO, Literal
 
 from lineage.digest import Digest
 from lineage.errors import IntegrityError, NotFound
+from lineage.finding import Finding
 from lineage.manifests.storage import StoredObject
 from storage_tiers.files import disk_border, write_durably
 from storage_tiers.local import LocalStore
@@ -49,19 +50,6 @@ class TierStatus:
     num_cold: int
     cold_size_bytes: int
     missing: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is not as recorded.
-
-    Attributes:
-        what: what is wrong.
-        where: the object and the tier.
-    """
-
-    what: str
-    where: str
 
 
 class Tiers:
@@ -158,17 +146,17 @@ class Tiers:
                 size_bytes += len(block)
         return _compare(obj, tier, size_bytes, Digest(sha256.digest()))
 
-    def findings(self, obj: StoredObject) -> list[tuple[str, str]]:
-        """What is wrong with an object on the tiers that have it, and where.
+    def findings(self, obj: StoredObject) -> list[Finding]:
+        """What is wrong with an object on the tiers that have it.
 
         Raises:
             Unavailable: a tier does not answer.
         """
         places = self.where(obj)
         if not places:
-            return [("the object is on no tier", f"object {obj.name} ({store_name(obj)})")]
+            return [Finding("the object is on no tier", f"object {obj.name} ({store_name(obj)})")]
         found = [self.verify(obj, name) for name in sorted(places)]
-        return [(item.what, item.where) for item in found if item is not None]
+        return [item for item in found if item is not None]
 
     def require(self, obj: StoredObject, tier: TierName) -> None:
         """Verifies, and stops where `verify` has a finding.

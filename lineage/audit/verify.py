@@ -19,9 +19,9 @@ from lineage.audit.reading import Objects, Reading
 from lineage.commitments import commitment_root
 from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import ShardlineError
+from lineage.finding import Finding
 from lineage.keys.keytable import committed_head
 from lineage.keys.trust import workspace_trust
-from lineage.ledger.history import Finding
 from lineage.ledger.merkle import root_of
 from lineage.ledger.verify import verify_ledger
 from lineage.manifests.content import ContentManifest, SegmentInfo
@@ -32,14 +32,14 @@ from lineage.versions import Version
 from lineage.workspace import Workspace
 
 CheckBooks = Callable[[Sequence[Mapping[str, Any]]], None]
-CheckLists = Callable[[], Iterable[tuple[str, str]]]
+CheckLists = Callable[[], Iterable[Finding]]
 
 
 class VerifiedObjects(Objects, Protocol):
     """Stored bytes that can be verified on each tier; the tiers implement it."""
 
-    def findings(self, obj: StoredObject) -> Sequence[tuple[str, str]]:
-        """What is wrong with an object on any tier, and where: nothing if it is sound."""
+    def findings(self, obj: StoredObject) -> Sequence[Finding]:
+        """What is wrong with an object on any tier: nothing if it is sound."""
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ def ask_verify(
 
     Args:
         check_books: raises IntegrityError when a version's books do not balance.
-        check_lists: tells what is wrong with the lists of what lies on the tiers, and where.
+        check_lists: tells what is wrong with the lists of what lies on the tiers.
     """
     count = _Count()
     findings = list(_ledger(workspace, count))
@@ -69,7 +69,7 @@ def ask_verify(
     if not findings:
         findings += _keys(workspace, count)
         findings += _versions(workspace, objects, check_books, count)
-        findings += [Finding(what, where) for what, where in check_lists()]
+        findings += check_lists()
     facts = {
         "sound": not findings,
         "findings": [{"what": item.what, "where": item.where} for item in findings],
@@ -133,8 +133,7 @@ def _objects(
     for item in stored:
         count.objects += 1
         count.bytes += item.size_bytes
-        for what, where in objects.findings(item):
-            yield Finding(what, where)
+        yield from objects.findings(item)
 
 
 def _content(reading: Reading, version: Version, check_books: CheckBooks) -> Iterator[Finding]:

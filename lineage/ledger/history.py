@@ -9,6 +9,7 @@ from itertools import takewhile
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from lineage.errors import IntegrityError
+from lineage.finding import Finding
 from lineage.ledger import merkle
 from lineage.ledger.entry import Entry, open_entry
 from lineage.ledger.envelope import verify_envelope
@@ -48,20 +49,6 @@ class Trust:
     log_keys: tuple[Ed25519PublicKey, ...]
     keys: Keys
     learn: Callable[[Keys, Entry], Keys] = _same_keys
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is wrong.
-
-    Attributes:
-        what: a sentence without text, tokens or keys.
-        where: ``entry 12``, ``node 3/4`` (level, index), ``tree head 10`` (its size),
-            ``principal ID`` or ``ledger``.
-    """
-
-    what: str
-    where: str
 
 
 @dataclass(slots=True)

@@ -18,8 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lineage.errors import IntegrityError, ShardlineError
+from lineage.finding import Finding
 from lineage.ledger import merkle
-from lineage.ledger.history import Finding, History, Trust, read_history
+from lineage.ledger.history import History, Trust, read_history
 from lineage.ledger.log import Ledger
 from lineage.ledger.treehead import TreeHead, parse_tree_head, verify_tree_head
 

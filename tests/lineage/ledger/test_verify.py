@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lineage.errors import IntegrityError
+from lineage.finding import Finding
 from lineage.ledger import merkle
 from lineage.ledger.draft import row_of
 from lineage.ledger.entry import Entry
 from lineage.ledger.envelope import Signer
-from lineage.ledger.history import Finding, PrincipalKey, Trust
+from lineage.ledger.history import PrincipalKey, Trust
 from lineage.ledger.log import Ledger
 from lineage.ledger.memory import MemoryLedgerStore
 from lineage.ledger.sqlite import SqliteLedgerStore
