@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from lineage.durable import sync_file
 from lineage.errors import ConfigError, IntegrityError, Unavailable
 from lineage.keys.sealing import MAX_ROW_GROUPS, Seal, parquet_writer
 from pipelines.schema import LEAF, shard_schema
@@ -73,7 +74,7 @@ def _write(path: Path, table: pa.Table, seal: Seal, rows: int, *, compression: s
     try:
         with writer:
             writer.write_table(table, row_group_size=rows)
-        _sync(path)
+        sync_file(path)
     except OSError as error:
         # What is there is torn; it would only keep a full disk full.
         _remove(path)
@@ -85,14 +86,6 @@ def _unavailable(path: Path, error: OSError) -> Unavailable:
     reason = os.strerror(error.errno or errno.EIO)
     hint = "see that its folder exists, can be written and has space"
     return Unavailable(f"{path.name} cannot be written: {reason}", hint)
-
-
-def _sync(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def _remove(path: Path) -> None:
