@@ -68,7 +68,7 @@ COMPILE := $(UV) pip compile --quiet --universal --fork-strategy fewest --python
 # they are unless UPGRADE=--upgrade (or --upgrade-package NAME) is given.
 UPGRADE ?=
 lock:
-	$(COMPILE) $(UPGRADE) --extra build --extra test --extra dev pyproject.toml -o requirements.lock
+	$(COMPILE) $(UPGRADE) --extra build --extra pdf --extra test --extra dev pyproject.toml -o requirements.lock
 	$(COMPILE) $(UPGRADE) -c requirements.lock pyproject.toml -o requirements-feed.lock
 	echo setuptools | $(COMPILE) $(UPGRADE) -c requirements.lock - -o requirements-build.lock
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import NoReturn
 
@@ -124,6 +125,40 @@ class Fields:
             self.refuse(key, f"an integer was expected, not {_type_name(value)}")
         if not low <= value <= high:
             self.refuse(key, f"{value} is not between {low} and {high}")
+        return value
+
+    def millionths(self, key: str, low: float, high: float, default: int | None = None) -> int:
+        """A number such as 0.35 as whole millionths, exactly as it is written.
+
+        Args:
+            low, high: bounds of the number, both included.
+            default: in millionths.
+
+        Raises:
+            ConfigError: missing without a default, no number, out of range, or finer
+                than a millionth.
+        """
+        if default is not None and key not in self._table:
+            return default
+        value = self.value(key)
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            self.refuse(key, f"a number was expected, not {_type_name(value)}")
+        if not low <= value <= high:
+            self.refuse(key, f"{value} is not between {low} and {high}")
+        millionths = Decimal(repr(value)) * 1_000_000
+        if millionths != int(millionths):
+            self.refuse(key, f"{value} is finer than a millionth")
+        return int(millionths)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """A boolean.
+
+        Raises:
+            ConfigError: another type.
+        """
+        value = self._table.get(key, default)
+        if not isinstance(value, bool):
+            self.refuse(key, f"true or false was expected, not {_type_name(value)}")
         return value
 
     def choice(self, key: str, choices: Sequence[str], default: str | None = None) -> str:

@@ -21,6 +21,9 @@ RECORDS = pa.schema(
         pa.field("file", pa.int32(), nullable=False),
         pa.field("offset", pa.int64(), nullable=False),
         pa.field("num_bytes", pa.int64(), nullable=False),  # as it lies in the source
+        pa.field("url", pa.string()),
+        pa.field("licence", pa.string()),  # the record's own word, not yet looked at
+        pa.field("encoding", pa.string()),  # as detected or declared; null for UTF-8
         pa.field("text", pa.large_string(), nullable=False),
     ]
 )

@@ -68,6 +68,24 @@ class Place:
     num_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a source tells of a record besides its text; None where it tells nothing.
+
+    Attributes:
+        url: where the document was found.
+        licence: the record's own word on its licence, as it stands there.
+        encoding: the encoding its bytes were read in, None for UTF-8.
+    """
+
+    url: str | None = None
+    licence: str | None = None
+    encoding: str | None = None
+
+
+_NOTHING_TOLD = Told()
+
+
 class ChunkBuilder:
     """Gathers records and refusals, and gives them out as chunks.
 
@@ -92,20 +110,31 @@ class ChunkBuilder:
         """True when nothing was added since the last chunk."""
         return self._num_rows == 0
 
-    def record(self, text: bytes, record_id: str | None, place: Place) -> None:
+    def record(
+        self,
+        text: bytes,
+        record_id: str | None,
+        place: Place,
+        told: Told = _NOTHING_TOLD,
+        raw: bytes | None = None,
+    ) -> None:
         """Adds a record that was read.
 
         Args:
-            text: UTF-8, as it lies in the source.
+            text: UTF-8.
             record_id: the record's own id, where the spec names a field for it.
+            raw: the content as it lies in the source, which the ids are made from, where
+                it is not the text itself: a page of HTML, text in another encoding.
         """
-        content_key = hashlib.sha256(text).digest()
+        content = text if raw is None else raw
+        content_key = hashlib.sha256(content).digest()
         own = None if record_id is None else RecordKey.own(record_id)
         key = own or RecordKey(CONTENT, content_key)
         self._shuffle_keys.append(shuffle_key(self._seed, self._source, key))
         self._content_keys.append(content_key)
         self._document_ids.append(self._hasher.document_id(self._source, key))
-        self._content_ids.append(self._hasher.content_id(text))
+        self._content_ids.append(self._hasher.content_id(content))
+        self._told.append((told.url, told.licence, told.encoding))
         self._places.append((place.file, place.offset, place.num_bytes))
         self._texts.append(text)
         self._count(len(text))
@@ -133,6 +162,7 @@ class ChunkBuilder:
         self._document_ids: list[bytes] = []
         self._content_ids: list[bytes] = []
         self._places: list[tuple[int, int, int]] = []
+        self._told: list[tuple[str | None, str | None, str | None]] = []
         self._texts: list[bytes] = []
         self._refusals: list[tuple[Place, str, str, bytes]] = []
         self._num_bytes = 0
@@ -152,6 +182,7 @@ class ChunkBuilder:
             pa.array(places[:, 0].astype(np.int32)),
             pa.array(np.ascontiguousarray(places[:, 1])),
             pa.array(np.ascontiguousarray(places[:, 2])),
+            *(pa.array([told[i] for told in self._told], pa.string()) for i in range(3)),
             texts_array(self._texts),
         ]
         return pa.Table.from_arrays(columns, schema=RECORDS)

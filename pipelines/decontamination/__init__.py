@@ -1,0 +1,1 @@
+"""Decontamination: documents that hold what an evaluation asks for."""

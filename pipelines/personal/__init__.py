@@ -1,0 +1,1 @@
+"""Personal data and secrets: found, counted, redacted, shown masked."""
