@@ -18,7 +18,7 @@ from lineage.manifests.storage import StorageManifest, StoredObject
 from lineage.versions import read_content, read_storage
 from lineage.workspace import Workspace
 from pipelines.schema import ID
-from pipelines.spec import DatasetSpec
+from pipelines.spec.dataset import DatasetSpec
 
 PUBLISHED = pa.schema(
     [

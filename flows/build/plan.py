@@ -16,7 +16,7 @@ from pipelines.clean.clean import clean_transforms
 from pipelines.ingest.partition import Partition, plan_source
 from pipelines.ingest.read import read_transform
 from pipelines.shards.write import rows_per_group
-from pipelines.spec import DatasetSpec, load_spec
+from pipelines.spec.dataset import DatasetSpec, load_spec
 from pipelines.tokens.tokenizer import Tokenizer, TokenizerIdentity
 from pipelines.transform import Transform
 

@@ -10,7 +10,7 @@ from lineage.digest import Digest
 from lineage.errors import Conflict
 from lineage.keys.gate import KeyLease
 from lineage.workspace import Workspace
-from pipelines.spec import DatasetSpec, check_dataset_name, load_spec
+from pipelines.spec.dataset import DatasetSpec, check_dataset_name, load_spec
 from pipelines.tokens.tokenizer import Tokenizer
 from storage_tiers.stage import StageStore
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lineage.ids import IdHasher
 from pipelines.clean import length, nfc
 from pipelines.schema import DOCUMENTS
-from pipelines.spec import CleanSpec
+from pipelines.spec.dataset import CleanSpec
 from pipelines.transform import Transform
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pipelines.clean.codepoints import num_chars
 from pipelines.probe import PROBE_TEXTS, behaviour_of
-from pipelines.spec import CleanSpec
+from pipelines.spec.dataset import CleanSpec
 from pipelines.transform import Transform
 
 NAME = "length"

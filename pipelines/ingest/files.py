@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from lineage.errors import ConfigError, NotFound, Unavailable
-from pipelines.spec import FORMAT_OF_ENDING, SourceSpec
+from pipelines.spec.source import FORMAT_OF_ENDING, SourceSpec
 
 _MAGIC = frozenset("*?[")
 _ANY_DEPTH = "**"

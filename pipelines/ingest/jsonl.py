@@ -17,7 +17,7 @@ from pipelines.ingest.chunk import Chunk, ChunkBuilder, Place
 from pipelines.ingest.lines import MAX_LINE_BYTES, Lines, LostLine, whole_lines
 from pipelines.ingest.partition import Partition, compressed_content
 from pipelines.ingest.streams import HashedRange, decompressed
-from pipelines.spec import SourceSpec
+from pipelines.spec.source import SourceSpec
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -13,7 +13,7 @@ from pipelines.ingest.jsonl import Refused, own_id
 from pipelines.ingest.lines import MAX_LINE_BYTES
 from pipelines.ingest.partition import FileRange, Partition, broken_content, row_groups_content
 from pipelines.ingest.rowgroups import CorruptParquet, RowGroups
-from pipelines.spec import SourceSpec
+from pipelines.spec.source import SourceSpec
 
 _BATCH_BYTES = 16 << 20
 _MAX_BATCH_ROWS = 8192

@@ -18,7 +18,7 @@ from lineage.errors import ConfigError
 from pipelines.ingest.cuts import cut_positions, next_cut
 from pipelines.ingest.files import SourceFile, list_files, reading
 from pipelines.ingest.rowgroups import CorruptParquet, RowGroups
-from pipelines.spec import SourceSpec
+from pipelines.spec.source import SourceSpec
 
 TARGET_BYTES = 16 << 20
 _READ_BYTES = 1 << 20

@@ -16,7 +16,7 @@ from pipelines.ingest.parquet import read_parquet
 from pipelines.ingest.partition import Partition
 from pipelines.ingest.text import read_texts
 from pipelines.probe import PROBE_TEXTS, behaviour_of
-from pipelines.spec import SourceSpec
+from pipelines.spec.source import SourceSpec
 from pipelines.transform import Transform
 
 __all__ = ["Chunk", "read_partition", "read_transform"]

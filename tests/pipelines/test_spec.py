@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lineage.errors import ConfigError, NotFound, Unavailable
-from pipelines.spec import CleanSpec, DatasetSpec, ShardSpec, load_spec, spec_to_json
+from pipelines.spec.dataset import CleanSpec, DatasetSpec, ShardSpec, load_spec, spec_to_json
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "spec.json"
 SOURCE = """

@@ -9,7 +9,7 @@ import numpy as np
 from gigatoken import Tokenizer as Gigatoken
 from tokenizers import Tokenizer
 
-from pipelines.spec import load_spec
+from pipelines.spec.dataset import load_spec
 from shardline.data.train_tokenizer import END_OF_DOCUMENT, NUM_TOKENS, SAMPLE, sample_texts, train
 
 

@@ -13,7 +13,7 @@ import scmrepo.git  # noqa: F401
 import flows.build.pack
 import flows.build.prepare  # noqa: F401
 from pipelines.clean.clean import clean_transforms
-from pipelines.spec import CleanSpec
+from pipelines.spec.dataset import CleanSpec
 
 # The kernels of cleaning are read from numba's cache, or compiled, when they are first called.
 clean_transforms(CleanSpec())

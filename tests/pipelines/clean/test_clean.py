@@ -15,7 +15,7 @@ from pipelines.clean.codepoints import maybe_not_nfc, num_chars
 from pipelines.ingest.chunk import Chunk, ChunkBuilder, Place
 from pipelines.probe import PROBE_TEXTS
 from pipelines.schema import DOCUMENTS, RECORDS
-from pipelines.spec import CleanSpec
+from pipelines.spec.dataset import CleanSpec
 
 HASHER = IdHasher(b"k" * 32)
 # Characters around which normalizing goes wrong, beside whatever hypothesis thinks of.

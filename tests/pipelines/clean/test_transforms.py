@@ -6,7 +6,7 @@ from pathlib import Path
 from lineage.digest import Digest, digest_of
 from pipelines.clean.clean import clean_transforms
 from pipelines.probe import PROBE_TEXTS, behaviour_of
-from pipelines.spec import CleanSpec
+from pipelines.spec.dataset import CleanSpec
 from pipelines.transform import Transform
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "transform.json"

@@ -10,7 +10,7 @@ from lineage.ids import IdHasher
 from pipelines.ingest.partition import Partition, plan_source
 from pipelines.ingest.read import read_partition
 from pipelines.schema import QUARANTINE, RECORDS
-from pipelines.spec import SourceSpec
+from pipelines.spec.source import SourceSpec
 
 HASHER = IdHasher(b"k" * 32)
 

@@ -6,66 +6,17 @@ filled in, so that writing a default out changes nothing.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import ConfigError, NotFound
 from lineage.fields import Fields, read_fields
-from pipelines.licence import canonical_licence
+from pipelines.spec.source import NAME, NAME_HINT, SourceSpec, source_spec
 
-FORMATS = ("jsonl", "parquet", "text")
-# The classes of the European template for summaries of training content.
-SOURCE_CLASSES = (
-    "public_dataset",
-    "licensed",
-    "third_party",
-    "crawled",
-    "user",
-    "synthetic",
-    "other",
-)
-# By the ending of a file name; a .gz or .zst behind it is taken off first.
-FORMAT_OF_ENDING = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".txt": "text",
-    ".text": "text",
-    ".md": "text",
-}
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
-_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\Z")
 _KIB = 1024
 _MAX_SHARD_KIB = 4 * _KIB * _KIB
 _MAX_CHARS = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class SourceSpec:
-    """One source of documents.
-
-    Attributes:
-        path: a glob, a file or a folder, relative to the workspace's root.
-        format: ``jsonl``, ``parquet`` or ``text``.
-        licence: SPDX expression in canonical spelling.
-        source_class: one of `SOURCE_CLASSES`.
-        collected: ``YYYY-MM``.
-        text: the field that holds the text; unused by ``text`` files.
-        id: the field that holds the record's own id, or None.
-    """
-
-    name: str
-    path: str
-    format: str
-    licence: str
-    source_class: str
-    collected: str
-    text: str = "text"
-    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +99,8 @@ def check_dataset_name(name: str) -> None:
     Raises:
         ConfigError: it is none.
     """
-    if not _NAME.match(name):
-        raise ConfigError(f"{name!r} is no dataset name", _NAME_HINT)
+    if not NAME.match(name):
+        raise ConfigError(f"{name!r} is no dataset name", NAME_HINT)
 
 
 def load_spec(path: Path) -> DatasetSpec:
@@ -167,8 +118,8 @@ def load_spec(path: Path) -> DatasetSpec:
     except NotFound:
         raise NotFound(f"there is no spec {path.name}", "write it under specs/") from None
     name = fields.text("name", path.stem)
-    if not _NAME.match(name):
-        fields.refuse("name", f"{name!r} is no dataset name", _NAME_HINT)
+    if not NAME.match(name):
+        fields.refuse("name", f"{name!r} is no dataset name", NAME_HINT)
     if name != path.stem:
         fields.refuse("name", f"{name!r} stands in {path.name}", f"call the file {name}.toml")
     return DatasetSpec(
@@ -181,9 +132,6 @@ def load_spec(path: Path) -> DatasetSpec:
     )
 
 
-_NAME_HINT = "names are lower-case letters, digits, dots, dashes and underscores, 64 at most"
-
-
 def _fields_of(record: SourceSpec | CleanSpec | TokenizerSpec | ShardSpec) -> dict[str, object]:
     return {name: getattr(record, name) for name in type(record).__slots__}
 
@@ -192,53 +140,13 @@ def _sources(fields: Fields, where: str) -> tuple[SourceSpec, ...]:
     tables = fields.value("sources")
     if not isinstance(tables, list) or not tables:
         fields.refuse("sources", "at least one table [[sources]] is needed")
-    sources = tuple(_source(table, f"{where}, source {i}") for i, table in enumerate(tables, 1))
+    sources = tuple(source_spec(table, f"{where}, source {i}") for i, table in enumerate(tables, 1))
     seen: set[str] = set()
     for source in sources:
         if source.name in seen:
             fields.refuse("sources", f"the name {source.name!r} stands twice")
         seen.add(source.name)
     return sources
-
-
-def _source(table: object, where: str) -> SourceSpec:
-    fields = Fields(table, where, SourceSpec.__slots__)
-    name = fields.text("name")
-    if not _NAME.match(name):
-        fields.refuse("name", f"{name!r} is no source name", _NAME_HINT)
-    path = fields.text("path")
-    format_ = fields.choice("format", FORMATS) if "format" in fields else _guess(fields, path)
-    if format_ == "text" and ("id" in fields or "text" in fields):
-        fields.refuse("format", "a text file has no fields", "leave `text` and `id` out")
-    collected = fields.text("collected")
-    if not _MONTH.match(collected):
-        fields.refuse("collected", f"{collected!r} is no month", "write it as YYYY-MM")
-    return SourceSpec(
-        name=name,
-        path=path,
-        format=format_,
-        licence=_licence(fields),
-        source_class=fields.choice("source_class", SOURCE_CLASSES),
-        collected=collected,
-        text=fields.text("text", "text"),
-        id=fields.text("id") if "id" in fields else None,
-    )
-
-
-def _guess(fields: Fields, path: str) -> str:
-    bare = path.lower().removesuffix(".gz").removesuffix(".zst")
-    guesses = [guess for ending, guess in FORMAT_OF_ENDING.items() if bare.endswith(ending)]
-    if not guesses:
-        hint = f"add format = one of {', '.join(FORMATS)}"
-        fields.refuse("path", f"{path!r} tells no format", hint)
-    return guesses[0]
-
-
-def _licence(fields: Fields) -> str:
-    try:
-        return canonical_licence(fields.text("licence"))
-    except ConfigError as error:
-        fields.refuse("licence", error.message, error.hint)
 
 
 def _clean(table: object, where: str) -> CleanSpec:
