@@ -9,8 +9,9 @@ import pyarrow.compute as pc
 
 from pipelines.schema import ID
 
-# The two rules of dedup, and the two reasons for leaving a version that are no rule of cleaning.
+# The rules of dedup, and the two reasons for leaving a version that are no rule of cleaning.
 EXACT_DUPLICATE = "exact_duplicate"
+NEAR_DUPLICATE = "near_duplicate"
 RECORD_ID_REUSED = "record_id_reused"
 REMOVED = "removed"
 CHANGED = "changed"

@@ -18,6 +18,7 @@ RECORDS = pa.schema(
         pa.field("content_key", ID, nullable=False),  # SHA-256 of the raw text
         pa.field("document_id", ID, nullable=False),
         pa.field("raw_content_id", ID, nullable=False),
+        pa.field("content_id", ID, nullable=False),  # of the text as read
         pa.field("file", pa.int32(), nullable=False),
         pa.field("offset", pa.int64(), nullable=False),
         pa.field("num_bytes", pa.int64(), nullable=False),  # as it lies in the source
@@ -40,26 +41,23 @@ QUARANTINE = pa.schema(
     ]
 )
 
-# One row a record after cleaning. `rule` is null for a kept document; `text` is the
-# cleaned text of a kept one and null for a dropped one.
+# One row a record after cleaning; nothing is dropped yet. `content_id` and `text` are those
+# of the cleaned text.
 DOCUMENTS = pa.schema(
     [
         *(RECORDS.field(name) for name in RECORDS.names if name != "text"),
-        pa.field("content_id", ID, nullable=False),  # of the cleaned text
         pa.field("num_chars", pa.int64(), nullable=False),  # code points, cleaned
-        pa.field("edits", pa.string(), nullable=False),  # transforms that changed it, by comma
-        pa.field("rule", pa.string()),
-        pa.field("value", pa.int64()),
-        pa.field("threshold", pa.int64()),
-        pa.field("text", pa.large_string()),
+        pa.field("edits", pa.string(), nullable=False),  # acts that changed it, by comma
+        pa.field("text", pa.large_string(), nullable=False),
     ]
 )
 
-# One row a kept document; `row` counts the rows of DOCUMENTS in the same partition.
+# One row a document that is new to the dataset; `row` counts the rows of DOCUMENTS in the same partition.
 TOKENS = pa.schema(
     [
         pa.field("row", pa.int64(), nullable=False),
-        pa.field("tokens", pa.large_binary(), nullable=False),  # with the end-of-document token
+        pa.field("num_tokens", pa.int64(), nullable=False),  # the end token included
+        pa.field("tokens", pa.large_binary(), nullable=False),
     ]
 )
 

@@ -7,9 +7,10 @@ the engine where.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,25 +20,42 @@ from flows.build.assemble import assemble
 from flows.build.conductor import Conductor
 from flows.build.pack import SHARD_KIND, PackJob, PunchJob, pack_shards, punch_shard, shard_names
 from flows.build.parent import Parent, alive_documents, open_parent, parent_keys
-from flows.build.plan import BuildPlan, PlannedPartition, plan_build
+from flows.build.plan import BuildPlan, plan_build
 from flows.build.prepare import KIND, PreparedPartition, prepare_partitions
 from flows.build.publish import RECORDS, Publisher, seal_records
 from flows.build.records import partition_table, placed_decisions, placed_quarantine
 from flows.build.report import BuildReport, nothing_new
-from flows.build.resolve import NEW_KIND, ResolvedBuild, bucket_bounds, resolve_build, total_tokens
+from flows.build.resolve import (
+    NEW_KIND,
+    ResolvedBuild,
+    bucket_bounds,
+    conclude,
+    judged_documents,
+    total_tokens,
+)
 from flows.build.segments import BuiltSegment, SegmentBuilder
+from flows.build.tokenize import KIND as TOKENS_KIND
+from flows.build.tokenize import (
+    TokenizedPartition,
+    TokenizeJob,
+    token_counts,
+    tokenize_partitions,
+)
 from flows.build.worker import Assignment, stage_store
 from flows.storage import workspace_tiers
-from lineage.digest import Digest
+from lineage.digest import Digest, digest_of
 from lineage.errors import ConfigError
 from lineage.keys.gate import AccessRequest, KeyLease
 from lineage.tables import binary_matrix
 from lineage.versions import latest_version
 from lineage.workspace import PUBLISH_LOCK, PUBLISH_WAIT_S, Workspace
 from pipelines.books import Books, Count
+from pipelines.clean.cleaning import Cleaning
+from pipelines.dedup.resolve import Resolving
 from pipelines.shards.buckets import bucket_of, num_buckets
 from storage_tiers.dvc import MAX_FILES
 
+T = TypeVar("T")
 _ENTROPY_BUILD_ID = 16
 # Tokens of one packing job rest in memory twice.
 _JOB_BYTES = 256 << 20
@@ -100,7 +118,9 @@ class _Build:
         self._num_workers = num_workers
         self._announce = announce
         self._started = started
+        self._cleaning = Cleaning.of(plan.spec, workspace.root)
         self._stage = stage_store(workspace, plan.spec.name)
+        self._seconds: Mapping[str, float] = {}
         self._build_id = workspace.entropy(_ENTROPY_BUILD_ID).hex()
         self._lease = self._ask_gate()
         self._assignment = Assignment(
@@ -111,7 +131,10 @@ class _Build:
         prepared = self._prepare()
         parent = open_parent(self._workspace, self._plan, self._lease)
         resolved = self._conductor.call("resolve", partial(self._resolve, parent, prepared))
-        segments = self._shard(parent, resolved)
+        tokenized = self._tokenize(resolved)
+        resolved = self._conductor.call("count", partial(self._count, resolved, tokenized))
+        segments = self._shard(parent, resolved, tokenized)
+        self._seconds = _work_seconds(prepared, tokenized)
         publish = partial(self._publish, parent, prepared, resolved, segments)
         return self._conductor.call("publish", publish)
 
@@ -126,9 +149,10 @@ class _Build:
 
     def _prepare(self) -> list[PreparedPartition]:
         total = sum(item.partition.num_bytes for item in self._plan.partitions)
-        for stage in ("ingest", "clean", "tokenize"):
+        for stage in ("ingest", "clean"):
             self._announce.expect(stage, total)
-        batches = _batches(self._plan.partitions, self._num_workers)
+        items = self._plan.partitions
+        batches = _batches(items, lambda item: item.partition.num_bytes, self._num_workers)
         function = partial(prepare_partitions, self._assignment)
         prepared: list[PreparedPartition] = []
         for results in self._conductor.map("prepare", function, batches):
@@ -138,24 +162,77 @@ class _Build:
         return sorted(prepared, key=lambda item: item.ordinal)
 
     def _tell(self, item: PreparedPartition) -> None:
-        books = Books.parse(item.books)
+        book = Books.parse(item.books).stage("ingest") if item.books else None
         for stage in ("ingest", "clean"):
-            count = books.stage(stage).in_ if item.books else Count()
+            count = Count() if book is None else book.in_ if stage == "ingest" else book.kept
             self._announce.advance(stage, count.records, count.bytes, 0)
-        kept = books.stage("clean").kept if item.books else Count()
-        self._announce.advance("tokenize", kept.records, kept.bytes, item.num_tokens)
 
     def _resolve(self, parent: Parent, prepared: Sequence[PreparedPartition]) -> ResolvedBuild:
         published = alive_documents(self._workspace, parent, self._lease)
         keys = parent_keys(self._workspace, parent, self._lease)
-        sources = self._source_ordinals(parent)
-        return resolve_build(self._stage, self._plan, prepared, published, keys, sources)
+        sources, rules = self._source_ordinals(parent), self._cleaning.rules
+        documents = judged_documents(self._stage, self._plan, prepared, rules, sources)
+        resolving = Resolving(documents, published)
+        return conclude(self._stage, self._plan, documents, resolving, keys)
 
     def _source_ordinals(self, parent: Parent) -> tuple[int, ...]:
         names = parent.source_names(self._plan.spec)
         return tuple(names.index(source.name) for source in self._plan.spec.sources)
 
-    def _shard(self, parent: Parent, resolved: ResolvedBuild) -> list[BuiltSegment]:
+    def _tokenize(self, resolved: ResolvedBuild) -> list[TokenizedPartition]:
+        jobs = self._tokenize_jobs(resolved)
+        self._announce.expect("tokenize", sum(job.num_bytes for job in jobs))
+        batches = _batches(jobs, lambda job: job.num_bytes, self._num_workers)
+        tokenized: list[TokenizedPartition] = []
+        for results in self._conductor.map("tokenize", tokenize_partitions, batches):
+            for item in results:
+                tokenized.append(item)
+                self._announce.advance(
+                    "tokenize", item.num_documents, item.num_bytes, item.num_tokens
+                )
+        return sorted(tokenized, key=lambda item: item.ordinal)
+
+    def _tokenize_jobs(self, resolved: ResolvedBuild) -> list[TokenizeJob]:
+        new = resolved.resolution.new
+        partitions, rows = new["partition"].to_numpy(), new["row"].to_numpy()
+        order = np.lexsort((rows, partitions))
+        ordinals, starts = np.unique(partitions[order], return_index=True)
+        bounds = [*starts.tolist(), len(order)]
+        jobs = []
+        for ordinal, start, stop in zip(ordinals.tolist(), bounds, bounds[1:], strict=False):
+            item = self._plan.partitions[ordinal]
+            mine = np.ascontiguousarray(rows[order[start:stop]], dtype="<i8")
+            jobs.append(
+                TokenizeJob(
+                    self._assignment,
+                    resolved.key,
+                    ordinal,
+                    item.stage_key,
+                    item.partition.content,
+                    digest_of(mine.tobytes()),
+                    start,
+                    stop,
+                    item.partition.num_bytes,
+                )
+            )
+        return jobs
+
+    def _count(
+        self, resolved: ResolvedBuild, tokenized: Sequence[TokenizedPartition]
+    ) -> ResolvedBuild:
+        new = resolved.resolution.new
+        order = np.lexsort((new["row"].to_numpy(), new["partition"].to_numpy()))
+        counts = np.empty(new.num_rows, np.int64)
+        parts = [token_counts(self._stage, item.key) for item in tokenized]
+        counts[order] = np.concatenate([np.zeros(0, np.int64), *parts])
+        return resolved.with_tokens(counts)
+
+    def _shard(
+        self,
+        parent: Parent,
+        resolved: ResolvedBuild,
+        tokenized: Sequence[TokenizedPartition],
+    ) -> list[BuiltSegment]:
         dataset = self._plan.spec.name
         builder = SegmentBuilder(self._workspace, self._stage, parent, self._lease, dataset)
         holes = self._punch(parent, resolved)
@@ -167,10 +244,12 @@ class _Build:
         ]
         if resolved.resolution.new.num_rows or not segments:
             name = parent.next_segment
-            segments.append(builder.new(name, self._pack(name, resolved)))
+            segments.append(builder.new(name, self._pack(name, resolved, tokenized)))
         return segments
 
-    def _pack(self, segment: str, resolved: ResolvedBuild) -> list[Digest]:
+    def _pack(
+        self, segment: str, resolved: ResolvedBuild, tokenized: Sequence[TokenizedPartition]
+    ) -> list[Digest]:
         new = resolved.resolution.new
         token_bytes = np.dtype(self._plan.tokenizer.dtype).itemsize
         shard_bytes = self._plan.spec.shards.shard_bytes
@@ -178,8 +257,7 @@ class _Build:
         require_room(segment, count)
         bounds = bucket_bounds(bucket_of(binary_matrix(new["shuffle_key"]), count), count)
         buckets = [(n, int(bounds[n]), int(bounds[n + 1])) for n in range(count)]
-        wanted = set(np.unique(new["partition"].to_numpy()).tolist())
-        keys = {item.ordinal: item.key for item in self._plan.partitions if item.ordinal in wanted}
+        keys = {item.ordinal: item.key for item in tokenized}
         per_job = max(1, min(_JOB_BYTES // shard_bytes, -(-count // self._num_workers)))
         jobs = [
             PackJob(self._assignment, resolved.key, segment, run, keys)
@@ -243,13 +321,13 @@ class _Build:
             num_shards=sum(len(segment.info.shard_samples) for segment in segments),
             tiers=workspace_tiers(workspace).status(objects),
             seconds=time.monotonic() - self._started,
-            stage_seconds=_work_seconds(prepared),
+            stage_seconds=self._seconds,
         )
 
     def _prune(self) -> None:
         """Drops what the next build cannot reuse: only partitions stay in the stage store."""
-        self._stage.prune(KIND, {item.key for item in self._plan.partitions})
-        for kind in (NEW_KIND, RECORDS, SHARD_KIND):
+        self._stage.prune(KIND, {item.stage_key for item in self._plan.partitions})
+        for kind in (NEW_KIND, TOKENS_KIND, RECORDS, SHARD_KIND):
             self._stage.prune(kind, set())
 
 
@@ -267,22 +345,21 @@ def require_room(segment: str, num_shards: int) -> None:
 
 
 def _batches(
-    partitions: Sequence[PlannedPartition], num_workers: int
-) -> list[tuple[PlannedPartition, ...]]:
-    """Partitions in order, in batches of about equal bytes: enough for every worker.
+    items: Sequence[T], num_bytes: Callable[[T], int], num_workers: int
+) -> list[tuple[T, ...]]:
+    """Items in order, in batches of about equal bytes: enough for every worker.
 
     A batch is one task, so orchestration stays a small share of the work.
     """
-    total = sum(item.partition.num_bytes for item in partitions)
-    target = max(total // (4 * num_workers), _BATCH_BYTES)
-    batches: list[list[PlannedPartition]] = [[]]
+    target = max(sum(map(num_bytes, items)) // (4 * num_workers), _BATCH_BYTES)
+    batches: list[list[T]] = [[]]
     size = 0
-    for item in partitions:
-        if batches[-1] and size + item.partition.num_bytes > target:
+    for item in items:
+        if batches[-1] and size + num_bytes(item) > target:
             batches.append([])
             size = 0
         batches[-1].append(item)
-        size += item.partition.num_bytes
+        size += num_bytes(item)
     return [tuple(batch) for batch in batches if batch]
 
 
@@ -293,6 +370,9 @@ def _runs(
         yield tuple(buckets[start : start + per_job])
 
 
-def _work_seconds(prepared: Sequence[PreparedPartition]) -> Mapping[str, float]:
+def _work_seconds(
+    prepared: Sequence[PreparedPartition], tokenized: Sequence[TokenizedPartition]
+) -> Mapping[str, float]:
     stages = sorted({stage for item in prepared for stage in item.seconds})
-    return {stage: sum(item.seconds.get(stage, 0.0) for item in prepared) for stage in stages}
+    seconds = {stage: sum(item.seconds.get(stage, 0.0) for item in prepared) for stage in stages}
+    return seconds | {"tokenize": sum(item.seconds for item in tokenized)}

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flows.build.prepare import KIND
-from flows.build.resolve import read_new, staged
+from flows.build.resolve import NEW_KIND
+from flows.build.staged import staged, staged_rows, staged_table
+from flows.build.tokenize import KIND as TOKENIZED
 from flows.build.worker import Assignment, Bench, bench
 from flows.storage import workspace_tiers
 from lineage.digest import Digest, canonical_json, digest_of
@@ -44,14 +45,14 @@ class PackJob:
         resolution: key of the resolution.
         segment: its name.
         buckets: bucket number, first and last row (exclusive) of the new documents.
-        partitions: build key of each partition ordinal that holds new documents.
+        tokens: key of the tokens of each partition ordinal that holds new documents.
     """
 
     assignment: Assignment
     resolution: Digest
     segment: str
     buckets: tuple[tuple[int, int, int], ...]
-    partitions: Mapping[int, Digest]
+    tokens: Mapping[int, Digest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def pack_shards(job: PackJob) -> dict[int, Digest]:
     missing = [row for row in job.buckets if at.stage.get(SHARD_KIND, keys[row[0]]) is None]
     if missing:
         start, stop = missing[0][1], missing[-1][2]
-        new = read_new(at.stage, job.resolution, start, stop)
+        new = staged_rows(staged(at.stage, NEW_KIND, job.resolution), "new", start, stop)
         tokens = _ordered_tokens(at, job, new)
         for bucket, first, last in missing:
             part = slice(first - start, last - start)
@@ -140,7 +141,7 @@ def _ordered_tokens(at: Bench, job: PackJob, new: pa.Table) -> pa.LargeBinaryArr
     order = np.empty((new.num_rows, 2), np.int64)
     for part, ordinal in enumerate(np.unique(partitions)):
         mine = np.flatnonzero(partitions == ordinal)
-        tokens, places = _tokens_of(at, job.partitions[int(ordinal)], rows[mine])
+        tokens, places = _tokens_of(at, job.tokens[int(ordinal)], rows[mine])
         parts.append(tokens)
         order[mine] = np.column_stack([np.full(mine.size, part), places])
     return gather(parts, order)
@@ -148,9 +149,7 @@ def _ordered_tokens(at: Bench, job: PackJob, new: pa.Table) -> pa.LargeBinaryArr
 
 def _tokens_of(at: Bench, key: Digest, rows: np.ndarray) -> tuple[pa.LargeBinaryArray, np.ndarray]:
     """Tokens of a partition, and where in them the wanted documents stand."""
-    entry = staged(at.stage, KIND, key)
-    with open_parquet(entry.path("tokens.parquet"), entry.seal("tokens")) as file:
-        table = file.read()
+    table = staged_table(staged(at.stage, TOKENIZED, key), "tokens", ["row", "tokens"])
     places = np.searchsorted(table["row"].to_numpy(), rows)
     tokens = table["tokens"].combine_chunks()
     if 2 * len(rows) >= len(tokens):

@@ -26,6 +26,7 @@ PUBLISHED = pa.schema(
         pa.field("segment", pa.int32()),
         pa.field("shard", pa.int32()),
         pa.field("span", pa.int64()),
+        pa.field("num_tokens", pa.int64()),
     ]
 )
 
@@ -122,4 +123,6 @@ def _alive(spans: pa.Table, segment: int, shard: int) -> pa.Table:
     alive = spans.select(["document_id", "raw_content_id", "content_id"]).take(pa.array(rows))
     for name, value in (("segment", segment), ("shard", shard)):
         alive = alive.append_column(name, pa.array(np.full(len(rows), value, np.int32)))
-    return alive.append_column("span", pa.array(rows)).cast(PUBLISHED)
+    alive = alive.append_column("span", pa.array(rows))
+    num_tokens = spans["num_tokens"].take(pa.array(rows))
+    return alive.append_column("num_tokens", num_tokens).cast(PUBLISHED)

@@ -12,16 +12,17 @@ from lineage.manifests.content import packing_digest
 from lineage.order import OrderParameters
 from lineage.versions import Version, latest_version
 from lineage.workspace import Workspace
-from pipelines.clean.clean import clean_transforms
+from pipelines.clean.cleaning import Cleaning
 from pipelines.ingest.partition import Partition, plan_source
 from pipelines.ingest.read import read_transform
+from pipelines.rules.decide import rules_transform
 from pipelines.shards.write import rows_per_group
 from pipelines.spec.dataset import DatasetSpec, load_spec
 from pipelines.tokens.tokenizer import Tokenizer, TokenizerIdentity
 from pipelines.transform import Transform
 
 # Raised when the bytes of stage files change, so that old ones are not reused.
-_STAGE_FORMAT = "shardline/stage/v1"
+_STAGE_FORMAT = "shardline/stage/v2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,15 @@ class PlannedPartition:
         ordinal: its place in the plan.
         source: source ordinal.
         partition: where its bytes lie.
-        key: digest of its content and of all that is done to it.
+        stage_key: digest of its content and of all acts on it: names its outputs.
+        key: digest of that and of all that is decided later: thresholds, duplicates,
+            tokenizer.
     """
 
     ordinal: int
     source: int
     partition: Partition
+    stage_key: Digest
     key: Digest
 
 
@@ -48,7 +52,7 @@ class BuildPlan:
     Attributes:
         spec: the dataset's spec.
         tokenizer: its identity.
-        transforms: those of cleaning.
+        transforms: the acts of cleaning, and the rules.
         partitions: in the order of the sources and their files.
         parent: the newest version, or None.
         inputs: digest of the spec and of all build keys.
@@ -90,9 +94,11 @@ def plan_build(workspace: Workspace, dataset: str) -> BuildPlan:
     tokenizer = Tokenizer.load(
         workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document
     ).identity
-    transforms = clean_transforms(spec.clean)
+    cleaning = Cleaning.of(spec, workspace.root)
+    acts = tuple(act.transform() for act in cleaning.acts)
+    transforms = (*acts, rules_transform(cleaning.rules))
     act = _act(spec, tokenizer, transforms)
-    partitions = _partitions(workspace, spec, act)
+    partitions = _partitions(workspace, spec, acts, act)
     parent = latest_version(workspace.ledger.entries(predicates={"version"}), dataset)
     keys = sorted(f"{item.partition.source}/{item.key}" for item in partitions)
     inputs = digest_of(canonical_json({"spec": spec.digest(), "act": act, "partitions": keys}))
@@ -125,7 +131,7 @@ def _act(
 
 
 def _partitions(
-    workspace: Workspace, spec: DatasetSpec, act: Digest
+    workspace: Workspace, spec: DatasetSpec, acts: tuple[Transform, ...], act: Digest
 ) -> tuple[PlannedPartition, ...]:
     planned: list[PlannedPartition] = []
     for ordinal, source in enumerate(spec.sources):
@@ -135,8 +141,10 @@ def _partitions(
                 "content": partition.content,
                 "compression": partition.compression,
                 "read": read,
-                "act": act,
+                "format": _STAGE_FORMAT,
+                "acts": [transform.digest() for transform in acts],
             }
-            key = digest_of(canonical_json(work))
-            planned.append(PlannedPartition(len(planned), ordinal, partition, key))
+            stage_key = digest_of(canonical_json(work))
+            key = digest_of(canonical_json({"stage": stage_key, "act": act}))
+            planned.append(PlannedPartition(len(planned), ordinal, partition, stage_key, key))
     return tuple(planned)

@@ -1,7 +1,8 @@
-"""Prepares partitions in a worker: read, clean, tokenize, each output sealed.
+"""Prepares partitions in a worker: read and clean, each output sealed.
 
 One pass over a partition, chunk by chunk, so memory holds a few chunks (16 MiB each)
-and the longest record, whatever the size of a file.
+and the longest record, whatever the size of a file. Nothing is dropped here: the stage
+keeps every document with its signals, so that thresholds can change.
 """
 
 from __future__ import annotations
@@ -12,27 +13,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from flows.build.plan import PlannedPartition
 from flows.build.worker import Assignment, Bench, bench
-from lineage.digest import Digest
 from lineage.keys.sealing import parquet_writer
-from pipelines.books import Books, book_clean, book_ingest
-from pipelines.clean.clean import clean_records
+from pipelines.books import Books, book_ingest
+from pipelines.clean.act import FINDINGS
+from pipelines.clean.clean import clean_records, signals_schema
 from pipelines.ingest.chunk import Chunk
 from pipelines.ingest.read import read_partition
-from pipelines.schema import DOCUMENTS, QUARANTINE, TOKENS
-from pipelines.tokens.tokenizer import sampled_rows
+from pipelines.schema import DOCUMENTS, QUARANTINE
 from storage_tiers.stage import StagePart
 
 KIND = "partitions"
-# DOCUMENTS as they rest in the stage store, with the count that tokenizing adds.
-STAGED_DOCUMENTS = DOCUMENTS.append(pa.field("num_tokens", pa.int64()))
-_FILES = {"documents": STAGED_DOCUMENTS, "tokens": TOKENS, "quarantine": QUARANTINE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +36,18 @@ class PreparedPartition:
 
     Attributes:
         ordinal: its place in the plan.
-        key: its build key; its outputs lie under it in the stage store.
         reused: whether the outputs were there already.
         num_documents: rows of its DOCUMENTS.
-        books: of the stages ingest and clean.
-        num_bytes, num_tokens: source bytes, and tokens of documents that cleaning kept.
+        books: of the stage ingest.
+        num_bytes: source bytes.
         seconds: work time by stage; empty when reused.
     """
 
     ordinal: int
-    key: Digest
     reused: bool
     num_documents: int
     books: Mapping[str, Any]
     num_bytes: int
-    num_tokens: int
     seconds: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -65,17 +57,17 @@ def prepare_partitions(
     """Prepares a batch of partitions, or finds them prepared. Safe to run again.
 
     Raises:
-        IntegrityError: two tokenizer engines disagree.
+        Conflict: a source changed since it was planned.
         Unavailable: the disk is full.
     """
     return [_prepare(bench(assignment), planned) for planned in partitions]
 
 
 def _prepare(at: Bench, planned: PlannedPartition) -> PreparedPartition:
-    entry = at.stage.get(KIND, planned.key)
+    entry = at.stage.get(KIND, planned.stage_key)
     if entry is not None:
         return _summary(planned, entry.receipt, reused=True)
-    with at.stage.write(KIND, planned.key) as part:
+    with at.stage.write(KIND, planned.stage_key) as part:
         work = _Work(at, planned, part)
         work.run()
         part.receipt.update(work.receipt())
@@ -87,36 +79,26 @@ def _summary(
 ) -> PreparedPartition:
     return PreparedPartition(
         planned.ordinal,
-        planned.key,
         reused,
         receipt["num_documents"],
         receipt["books"],
         planned.partition.num_bytes,
-        receipt["num_tokens"],
         {} if reused else receipt["seconds"],
     )
 
 
 class _Work:
-    """One partition on its way through the stages."""
+    """One partition on its way."""
 
     def __init__(self, at: Bench, planned: PlannedPartition, part: StagePart) -> None:
         self._at = at
         self._planned = planned
         self._source = at.spec.sources[planned.source]
         self._hasher = at.workspace.id_hasher()
-        self._writers: dict[str, pq.ParquetWriter] = {
-            # lz4: these files are read once and soon dropped, so time counts more than room.
-            name: parquet_writer(
-                part.path(f"{name}.parquet"), schema, part.seal(name), compression="lz4"
-            )
-            for name, schema in _FILES.items()
-        }
-        self._token_bytes = np.dtype(at.tokenizer.identity.dtype).itemsize
+        self._writers = {name: _writer(part, name, schema) for name, schema in _files(at).items()}
         self._num_documents = 0
-        self._num_tokens = 0
         self._books = Books()
-        self._seconds = dict.fromkeys(("ingest", "clean", "tokenize"), 0.0)
+        self._seconds = dict.fromkeys(("ingest", "clean"), 0.0)
 
     def run(self) -> None:
         at, partition = self._at, self._planned.partition
@@ -128,44 +110,30 @@ class _Work:
                 chunk = next(chunks, None)
             if chunk is None:
                 break
-            self._take(chunk)
+            with self._timed("clean"):
+                self._take(chunk)
         for writer in self._writers.values():
             writer.close()
 
     def receipt(self) -> dict[str, Any]:
         return {
             "num_documents": self._num_documents,
-            "num_tokens": self._num_tokens,
             "books": self._books.to_json(),
             "seconds": self._seconds,
         }
 
     def _take(self, chunk: Chunk) -> None:
+        acts, source = self._at.cleaning.acts, self._source.name
+        cleaned = clean_records(chunk.records, acts, source, self._hasher)
+        self._books = self._books.add(Books((book_ingest(chunk.records, chunk.quarantine),)))
+        self._num_documents += cleaned.documents.num_rows
         self._write("quarantine", chunk.quarantine)
-        with self._timed("clean"):
-            documents = clean_records(chunk.records, self._at.spec.clean, self._hasher)
-        ingested = book_ingest(chunk.records, chunk.quarantine)
-        self._books = self._books.add(Books((ingested, book_clean(documents))))
-        with self._timed("tokenize"):
-            self._tokenize(documents)
-
-    def _tokenize(self, documents: pa.Table) -> None:
-        kept = documents["rule"].is_null()
-        rows = kept.combine_chunks().to_numpy(zero_copy_only=False).nonzero()[0]
-        texts = documents["text"].filter(kept).combine_chunks()
-        batch = self._at.tokenizer.encode(texts)
-        sizes = pc.binary_length(texts).to_numpy()
-        sample = sampled_rows(len(texts), self._planned.partition.content, sizes)
-        self._at.tokenizer.check(texts, batch.tokens, sample)
-        counts = pc.divide(pc.binary_length(batch.tokens), self._token_bytes)
-        table = pa.table([rows + self._num_documents, batch.tokens], schema=TOKENS)
-        self._write("tokens", table)
-        self._write("documents", _with_counts(documents, kept, counts))
-        self._num_documents += documents.num_rows
-        self._num_tokens += batch.num_tokens
+        self._write("documents", cleaned.documents)
+        self._write("signals", cleaned.signals)
+        self._write("findings", cleaned.findings)
 
     def _write(self, name: str, table: pa.Table) -> None:
-        if table.num_rows:
+        if table.num_rows and name in self._writers:
             self._writers[name].write_table(table)
 
     @contextmanager
@@ -175,8 +143,13 @@ class _Work:
         self._seconds[stage] += time.perf_counter() - started
 
 
-def _with_counts(documents: pa.Table, kept: pa.ChunkedArray, counts: pa.Array) -> pa.Table:
-    placed = pc.replace_with_mask(
-        pa.nulls(documents.num_rows, pa.int64()), kept.combine_chunks(), counts
-    )
-    return documents.append_column(STAGED_DOCUMENTS.field("num_tokens"), placed)
+def _files(at: Bench) -> dict[str, pa.Schema]:
+    signals = signals_schema(at.cleaning.acts)
+    files = {"documents": DOCUMENTS, "quarantine": QUARANTINE, "findings": FINDINGS}
+    return files | ({"signals": signals} if len(signals) else {})
+
+
+def _writer(part: StagePart, name: str, schema: pa.Schema) -> pq.ParquetWriter:
+    # lz4: these files are read a few times and soon dropped, so time counts more than room.
+    path = part.path(f"{name}.parquet")
+    return parquet_writer(path, schema, part.seal(name), compression="lz4")

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from flows.build.plan import BuildPlan, PlannedPartition
 from flows.build.prepare import KIND, PreparedPartition
-from flows.build.resolve import ResolvedBuild, staged
-from lineage.keys.sealing import open_parquet
+from flows.build.resolve import ResolvedBuild
+from flows.build.staged import staged, staged_table
 from pipelines.decisions import DECISIONS
 from pipelines.schema import QUARANTINE
 from storage_tiers.stage import StageStore
@@ -66,9 +66,9 @@ def placed_quarantine(
     tables = [PLACED_QUARANTINE.empty_table()]
     for item in sorted(prepared, key=lambda item: item.ordinal):
         if item.ordinal in fresh:
-            entry = staged(stage, KIND, item.key)
-            with open_parquet(entry.path("quarantine.parquet"), entry.seal("quarantine")) as file:
-                tables.append(_placed_rows(plan, item.ordinal, file.read()))
+            entry = staged(stage, KIND, plan.partitions[item.ordinal].stage_key)
+            rows = staged_table(entry, "quarantine")
+            tables.append(_placed_rows(plan, item.ordinal, rows))
     return pa.concat_tables(tables)
 
 

@@ -1,4 +1,4 @@
-"""Resolves a build: which documents are new, which leave, and why.
+"""Resolves a build: which documents pass the rules, which are new, which leave, and why.
 
 Memory: about 250 bytes a document of the whole input, without its text.
 """
@@ -6,21 +6,25 @@ Memory: about 250 bytes a document of the whole input, without its text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flows.build.plan import BuildPlan
-from flows.build.prepare import KIND, STAGED_DOCUMENTS, PreparedPartition
+from flows.build.prepare import KIND, PreparedPartition
+from flows.build.staged import staged, staged_table
 from lineage.digest import Digest, canonical_json, digest_of
-from lineage.errors import NotFound
-from lineage.keys.sealing import open_parquet, parquet_writer
-from pipelines.dedup.resolve import Resolution, resolve
+from lineage.keys.sealing import parquet_writer
+from pipelines.dedup.resolve import Resolution, Resolving
+from pipelines.rules.decide import decide
+from pipelines.rules.rule import AnyRule
+from pipelines.schema import DOCUMENTS
 from storage_tiers.stage import StageEntry, StageStore
 
-_SLIM = [name for name in STAGED_DOCUMENTS.names if name != "text"]
+_SLIM = [name for name in DOCUMENTS.names if name != "text"]
+_GROUP_ROWS = 1 << 16
 NEW_KIND = "resolutions"
 
 
@@ -40,79 +44,85 @@ class ResolvedBuild:
     documents: pa.Table
     fresh: frozenset[int]
 
+    def with_tokens(self, num_tokens: np.ndarray) -> ResolvedBuild:
+        """The same with the tokens of each new document, the end token included."""
+        return replace(self, resolution=self.resolution.with_tokens(num_tokens))
 
-def resolve_build(
+
+def judged_documents(
     stage: StageStore,
     plan: BuildPlan,
     prepared: Sequence[PreparedPartition],
-    published: pa.Table,
-    parent_keys: frozenset[Digest],
-    sources: Sequence[int],
-) -> ResolvedBuild:
-    """Decides over the whole input.
-
-    Args:
-        published: alive documents of the parent version.
-        parent_keys: build keys of the parent version's partitions.
-        sources: the dataset's source ordinal of each source of the spec.
-    """
-    documents = _documents(stage, plan, prepared, sources)
-    fresh = frozenset(item.ordinal for item in plan.partitions if item.key not in parent_keys)
-    resolution = resolve(documents, published, fresh)
-    parent = None if plan.parent is None else plan.parent.manifest
-    key = digest_of(canonical_json({"inputs": plan.inputs, "parent": parent}))
-    if stage.get(NEW_KIND, key) is None:
-        with stage.write(NEW_KIND, key) as part:
-            schema = resolution.new.schema
-            with parquet_writer(part.path("new.parquet"), schema, part.seal("new")) as writer:
-                writer.write_table(resolution.new, row_group_size=1 << 17)
-    return ResolvedBuild(key, resolution, documents, fresh)
-
-
-def read_new(stage: StageStore, key: Digest, start: int, stop: int) -> pa.Table:
-    """Rows of the new documents, in shuffle order."""
-    entry = staged(stage, NEW_KIND, key)
-    with open_parquet(entry.path("new.parquet"), entry.seal("new")) as file:
-        return file.read().slice(start, stop - start)
-
-
-def staged(stage: StageStore, kind: str, key: Digest) -> StageEntry:
-    """An entry that this build made before.
-
-    Raises:
-        NotFound: somebody deleted it meanwhile.
-    """
-    entry = stage.get(kind, key)
-    if entry is None:
-        raise NotFound(f"stage entry {kind}/{key.hex} is gone", "build again")
-    return entry
-
-
-def _documents(
-    stage: StageStore,
-    plan: BuildPlan,
-    prepared: Sequence[PreparedPartition],
+    rules: Sequence[AnyRule],
     sources: Sequence[int],
 ) -> pa.Table:
-    tables = [
-        _partition_documents(stage, item, sources[plan.partitions[item.ordinal].source])
-        for item in sorted(prepared, key=lambda item: item.ordinal)
-    ]
+    """Every document of the input without its text, with the rule that drops it or none.
+
+    Args:
+        sources: the dataset's source ordinal of each source of the spec.
+    """
+    tables = []
+    for item in sorted(prepared, key=lambda item: item.ordinal):
+        planned = plan.partitions[item.ordinal]
+        entry = staged(stage, KIND, planned.stage_key)
+        tables.append(_judged(entry, rules, item.ordinal, sources[planned.source]))
     return pa.concat_tables(tables)
 
 
-def _partition_documents(stage: StageStore, item: PreparedPartition, source: int) -> pa.Table:
-    entry = staged(stage, KIND, item.key)
-    with open_parquet(entry.path("documents.parquet"), entry.seal("documents")) as file:
-        table = file.read(columns=_SLIM)
+def conclude(
+    stage: StageStore,
+    plan: BuildPlan,
+    documents: pa.Table,
+    resolving: Resolving,
+    parent_keys: frozenset[Digest],
+) -> ResolvedBuild:
+    """Ends the resolution, and stages the new documents for the workers.
+
+    Args:
+        parent_keys: build keys of the parent version's partitions.
+    """
+    fresh = frozenset(item.ordinal for item in plan.partitions if item.key not in parent_keys)
+    resolution = resolving.result(fresh)
+    key = resolution_key(plan)
+    if stage.get(NEW_KIND, key) is None:
+        by_place = resolution.new.select(["partition", "row"])
+        by_place = by_place.sort_by([("partition", "ascending"), ("row", "ascending")])
+        with stage.write(NEW_KIND, key) as part:
+            for name, table in (("new", resolution.new), ("places", by_place)):
+                seal, path = part.seal(name), part.path(f"{name}.parquet")
+                with parquet_writer(path, table.schema, seal) as writer:
+                    writer.write_table(table, row_group_size=_GROUP_ROWS)
+    return ResolvedBuild(key, resolution, documents, fresh)
+
+
+def resolution_key(plan: BuildPlan) -> Digest:
+    """Names a build's resolution: by its inputs and its parent."""
+    parent = None if plan.parent is None else plan.parent.manifest
+    return digest_of(canonical_json({"inputs": plan.inputs, "parent": parent}))
+
+
+def _judged(entry: StageEntry, rules: Sequence[AnyRule], ordinal: int, source: int) -> pa.Table:
+    table = staged_table(entry, "documents", _SLIM)
+    judged = decide(signals_of(entry, table), rules).columns(rules)
+    for name, column in judged.items():
+        table = table.append_column(name, column)
     rows = table.num_rows
     for name, values in (
         ("source", pa.array(np.full(rows, source, np.int32))),
         ("row", pa.array(np.arange(rows, dtype=np.int64))),
-        ("partition", pa.array(np.full(rows, item.ordinal, np.int32))),
+        ("partition", pa.array(np.full(rows, ordinal, np.int32))),
     ):
         table = table.add_column(0, name, values)
     return table
+
+
+def signals_of(entry: StageEntry, documents: pa.Table) -> pa.Table:
+    """The signals of a partition, row by row, with the ones that every document has."""
+    measured = staged_table(entry, "signals") if "signals" in entry.receipt["seals"] else None
+    signals = documents.select(["num_chars", "num_bytes"])
+    for name in () if measured is None else measured.column_names:
+        signals = signals.append_column(name, measured[name])
+    return signals
 
 
 def bucket_bounds(buckets: np.ndarray, num_buckets: int) -> np.ndarray:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from flows.build.pack import SHARD_KIND, ZONE, receipt_objects, shard_names
 from flows.build.parent import Parent
-from flows.build.resolve import staged
+from flows.build.staged import staged
 from flows.storage import workspace_tiers
 from lineage.commitments import commitment_root
 from lineage.digest import Digest

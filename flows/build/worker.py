@@ -10,6 +10,7 @@ from lineage.digest import Digest
 from lineage.errors import Conflict
 from lineage.keys.gate import KeyLease
 from lineage.workspace import Workspace
+from pipelines.clean.cleaning import Cleaning
 from pipelines.spec.dataset import DatasetSpec, check_dataset_name, load_spec
 from pipelines.tokens.tokenizer import Tokenizer
 from storage_tiers.stage import StageStore
@@ -38,6 +39,7 @@ class Bench:
 
     workspace: Workspace
     spec: DatasetSpec
+    cleaning: Cleaning
     tokenizer: Tokenizer
     stage: StageStore
     lease: KeyLease
@@ -57,7 +59,8 @@ def bench(assignment: Assignment) -> Bench:
         raise Conflict(f"the spec of {assignment.dataset} changed meanwhile", "build again")
     lease = workspace.gate.rejoin(assignment.build_id, assignment.dataset)
     tokenizer = Tokenizer.load(workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document)
-    return Bench(workspace, spec, tokenizer, stage_store(workspace, spec.name), lease)
+    cleaning = Cleaning.of(spec, workspace.root)
+    return Bench(workspace, spec, cleaning, tokenizer, stage_store(workspace, spec.name), lease)
 
 
 def stage_store(workspace: Workspace, dataset: str) -> StageStore:

@@ -1,78 +1,117 @@
-"""Cleaning: the transforms that a spec names, over one table of records."""
+"""Cleaning: the acts that a spec names, over one table of records."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from lineage.ids import IdHasher
-from pipelines.clean import length, nfc
+from pipelines.clean.act import FINDINGS, SHOWN, Act, Places
+from pipelines.clean.codepoints import num_chars
+from pipelines.clean.nfc import replaced
 from pipelines.schema import DOCUMENTS
-from pipelines.spec.dataset import CleanSpec
-from pipelines.transform import Transform
 
 
-def clean_transforms(spec: CleanSpec) -> tuple[Transform, ...]:
-    """The transforms of a spec, in the order in which they are applied."""
-    first = (nfc.nfc_transform(),) if spec.normalize == "NFC" else ()
-    return (*first, length.length_transform(spec))
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What became of records, row by row.
+
+    Attributes:
+        documents: DOCUMENTS.
+        signals: a column a signal.
+        findings: FINDINGS, in the order of the rows.
+    """
+
+    documents: pa.Table
+    signals: pa.Table
+    findings: pa.Table
 
 
-def clean_records(records: pa.Table, spec: CleanSpec, hasher: IdHasher) -> pa.Table:
-    """Cleans records (schema RECORDS) into documents (schema DOCUMENTS), row by row.
+def clean_records(
+    records: pa.Table, acts: Sequence[Act], source: str, hasher: IdHasher
+) -> Cleaned:
+    """Cleans records (schema RECORDS): each act in turn, on what the one before it left.
 
-    A dropped document keeps its row: with the rule, the value and the threshold that
-    dropped it, and without its text.
+    Nothing is dropped here: rules decide later, on the signals.
+
+    Args:
+        source: name of the source.
     """
     records = records.combine_chunks()
-    texts = _only_chunk(records.column("text"))
-    changed, new_texts = np.zeros(0, dtype=np.int64), texts.slice(0, 0)
-    if spec.normalize == "NFC":
-        changed, new_texts = nfc.to_nfc(texts)
-    cleaned = nfc.replaced(texts, changed, new_texts)
-    verdict = length.judge_length(cleaned, spec)
-    columns = {name: records.column(name) for name in records.column_names if name != "text"}
-    columns["content_id"] = _content_ids(records, changed, new_texts, hasher)
-    columns["num_chars"] = pa.array(verdict.num_chars)
-    columns["edits"] = _edits(len(texts), changed)
-    columns.update(_drops(verdict, spec))
-    columns["text"] = _without(cleaned, verdict.too_short | verdict.too_long)
-    return pa.Table.from_arrays([columns[name] for name in DOCUMENTS.names], schema=DOCUMENTS)
+    way = _Way(_shown(records, source))
+    for act in acts:
+        way.take(act)
+    texts = way.documents["text"].combine_chunks()
+    columns = {name: records.column(name) for name in records.column_names}
+    columns["content_id"] = _content_ids(records, way.changed(), texts, hasher)
+    columns["num_chars"] = pa.array(num_chars(texts))
+    columns["edits"] = way.edits()
+    columns["text"] = texts
+    documents = [columns[name] for name in DOCUMENTS.names]
+    return Cleaned(
+        pa.Table.from_arrays(documents, schema=DOCUMENTS),
+        way.documents.select(way.signals) if way.signals else pa.table({}),
+        pa.concat_tables([FINDINGS.empty_table(), *way.findings]),
+    )
 
 
-def _only_chunk(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+def signals_schema(acts: Sequence[Act]) -> pa.Schema:
+    """The columns of all signals that acts give, in order."""
+    return pa.schema([column for act in acts for column in act.columns])
+
+
+class _Way:
+    """Documents on their way through the acts."""
+
+    def __init__(self, documents: pa.Table) -> None:
+        self.documents = documents
+        self.signals: list[str] = []
+        self.findings: list[pa.Table] = []
+        self._editors: list[tuple[str, Places]] = []
+
+    def take(self, act: Act) -> None:
+        effect = act.apply(self.documents)
+        for column in act.columns:
+            values = effect.signals[column.name]
+            self.documents = self.documents.append_column(column, values)
+            self.signals.append(column.name)
+        if effect.findings is not None:
+            self.findings.append(effect.findings)
+        if len(effect.places):
+            texts = replaced(self.documents["text"].combine_chunks(), effect.places, effect.texts)
+            self.documents = self.documents.set_column(0, "text", texts)
+            self._editors.append((act.name, effect.places))
+
+    def changed(self) -> Places:
+        places = [places for _, places in self._editors]
+        return np.unique(np.concatenate(places)) if places else np.zeros(0, np.int64)
+
+    def edits(self) -> pa.Array:
+        """The names of the acts that changed each text, by comma."""
+        marks = np.zeros(self.documents.num_rows, np.int64)
+        for number, (_, places) in enumerate(self._editors):
+            marks[places] |= 1 << number
+        kinds, which = np.unique(marks, return_inverse=True)
+        words = [self._named(int(kind)) for kind in kinds]
+        return pa.array(words, pa.string()).take(pa.array(which))
+
+    def _named(self, marks: int) -> str:
+        return ",".join(name for i, (name, _) in enumerate(self._editors) if marks >> i & 1)
+
+
+def _shown(records: pa.Table, source: str) -> pa.Table:
+    shown = {name: records.column(name) for name in SHOWN if name != "source"}
+    shown["source"] = pa.array(["", source]).take(pa.array(np.ones(records.num_rows, np.int32)))
+    return pa.table(shown | {"document_id": records.column("document_id")}).combine_chunks()
 
 
 def _content_ids(
-    records: pa.Table, changed: NDArray[np.int64], new_texts: pa.LargeStringArray, hasher: IdHasher
+    records: pa.Table, changed: Places, texts: pa.LargeStringArray, hasher: IdHasher
 ) -> pa.Array:
-    raw_ids = _only_chunk(records.column("raw_content_id"))
-    ids = [hasher.content_id(text) for text in new_texts.cast(pa.large_binary()).to_pylist()]
-    return nfc.replaced(raw_ids, changed, pa.array(ids, raw_ids.type))
-
-
-def _edits(num_rows: int, changed: NDArray[np.int64]) -> pa.Array:
-    edits = np.zeros(num_rows, dtype=np.int32)
-    edits[changed] = 1
-    names = pa.array(["", nfc.NAME])
-    return names.take(pa.array(edits))
-
-
-def _drops(verdict: length.LengthVerdict, spec: CleanSpec) -> dict[str, pa.Array]:
-    short, long = verdict.too_short, verdict.too_long
-    kept = ~(short | long)
-    rules = pa.array([length.MIN_RULE, length.MAX_RULE])
-    thresholds = np.where(short, spec.min_chars, spec.max_chars or 0)
-    return {
-        "rule": rules.take(pa.array(long.astype(np.int32), mask=kept)),
-        "value": pa.array(verdict.num_chars, mask=kept),
-        "threshold": pa.array(thresholds.astype(np.int64), mask=kept),
-    }
-
-
-def _without(texts: pa.LargeStringArray, dropped: NDArray[np.bool_]) -> pa.LargeStringArray:
-    if not dropped.any():
-        return texts
-    return texts.take(pa.array(np.arange(len(texts)), mask=dropped))
+    as_read = records.column("content_id").combine_chunks()
+    new = texts.take(pa.array(changed)).cast(pa.large_binary()).to_pylist()
+    ids = [hasher.content_id(text) for text in new]
+    return replaced(as_read, changed, pa.array(ids, as_read.type))

@@ -1,4 +1,4 @@
-"""The transform nfc: Unicode normalization form C."""
+"""The act nfc: Unicode normalization form C."""
 
 from __future__ import annotations
 
@@ -7,12 +7,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pipelines.clean.act import Effect
 from pipelines.clean.codepoints import maybe_not_nfc
 from pipelines.probe import PROBE_TEXTS, behaviour_of
 from pipelines.transform import Transform
 
-NAME = "nfc"
 _REVISION = 1
+
+
+class Nfc:
+    """Normalizes texts to NFC."""
+
+    name = "nfc"
+    columns: tuple[pa.Field, ...] = ()
+
+    def transform(self) -> Transform:
+        """What a build key knows of it."""
+        texts = pa.array(PROBE_TEXTS, pa.large_string())
+        outputs = (text.as_py().encode() for text in replaced(texts, *to_nfc(texts)))
+        return Transform(self.name, _REVISION, {"form": "NFC"}, behaviour_of(outputs))
+
+    def apply(self, documents: pa.Table) -> Effect:
+        """Changes the texts that are not in NFC."""
+        return Effect(*to_nfc(documents["text"].combine_chunks()))
 
 
 def to_nfc(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], pa.LargeStringArray]:
@@ -22,13 +39,6 @@ def to_nfc(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], pa.LargeStrin
     after = pc.utf8_normalize(before, form="NFC")
     changed = np.asarray(pc.not_equal(before, after))
     return places[changed], after.filter(pa.array(changed))
-
-
-def nfc_transform() -> Transform:
-    """What a build key knows of it."""
-    texts = pa.array(PROBE_TEXTS, pa.large_string())
-    outputs = (text.as_py().encode() for text in replaced(texts, *to_nfc(texts)))
-    return Transform(NAME, _REVISION, {"form": "NFC"}, behaviour_of(outputs))
 
 
 def replaced(

@@ -16,7 +16,7 @@ from pipelines.dedup.order import Ids, Ints, Mask
 from pipelines.schema import ID
 
 # What resolving reads of each document of the whole current input; other columns may stand
-# beside these. `row` is a row of the partition's DOCUMENTS; `num_tokens` counts the end token.
+# beside these. `row` is a row of the partition's DOCUMENTS.
 INPUT = pa.schema(
     [
         pa.field("partition", pa.int32(), nullable=False),
@@ -28,16 +28,16 @@ INPUT = pa.schema(
         pa.field("raw_content_id", ID, nullable=False),
         pa.field("content_id", ID, nullable=False),
         pa.field("num_bytes", pa.int64(), nullable=False),
+        pa.field("num_chars", pa.int64(), nullable=False),  # code points, cleaned
         pa.field("edits", pa.string(), nullable=False),
         pa.field("rule", pa.string()),
         pa.field("value", pa.int64()),
         pa.field("threshold", pa.int64()),
-        pa.field("num_tokens", pa.int64()),
     ]
 )
 
 # What resolving reads of each document that is alive in the parent version. `span` is the
-# row of the shard's SPANS.
+# row of the shard's SPANS; `num_tokens` counts the end token.
 PUBLISHED = pa.schema(
     [
         pa.field("document_id", ID, nullable=False),
@@ -46,6 +46,7 @@ PUBLISHED = pa.schema(
         pa.field("segment", pa.int32(), nullable=False),
         pa.field("shard", pa.int32(), nullable=False),
         pa.field("span", pa.int64(), nullable=False),
+        pa.field("num_tokens", pa.int64(), nullable=False),
     ]
 )
 

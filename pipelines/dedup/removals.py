@@ -11,7 +11,7 @@ from pipelines.dedup.order import Ints
 from pipelines.dedup.survivors import Fates, Link
 
 # Reasons that are no rule of cleaning; those are numbered from 0.
-GONE, OTHER_CONTENT, DUPLICATE = -2, -3, -4
+GONE, OTHER_CONTENT, DUPLICATE, NEAR = -2, -3, -4, -5
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class Removals:
     Attributes:
         published: their rows in `Published`.
         row: the row of the input that holds the published text, or -1.
-        reason: a word of `Documents.rules`, or one of the three reasons above.
-        survivor: the row that stands for an exact duplicate, else -1.
+        reason: a word of `Documents.rules`, or one of the four reasons above.
+        survivor: the row that stands for a duplicate, else -1.
     """
 
     published: Ints
@@ -50,7 +50,8 @@ def removals(documents: Documents, published: Published, linked: Link, fates: Fa
     at = row[found]
     duplicate = fates.booked[at] & ~fates.survives[at]
     ruled = ~fates.booked[at]
-    reason[found[duplicate]] = DUPLICATE
+    near = fates.similarity[at[duplicate]] >= 0
+    reason[found[duplicate]] = np.where(near, NEAR, DUPLICATE)
     survivor[found[duplicate]] = fates.survivor[at[duplicate]]
     reason[found[ruled]] = documents.rule[at[ruled]]
     return Removals(lost, row, reason, survivor)

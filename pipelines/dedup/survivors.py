@@ -43,13 +43,33 @@ class Fates:
         booked: the row stands for its document.
         survives: it is booked, and no other document with the same content goes before it.
         reused: its record id was used for other content, which stands for the document.
-        survivor: the row that stands for this one if it is an exact duplicate, else -1.
+        survivor: the row that stands for this one if it is a duplicate, else -1.
+        similarity: to that row in millionths if it is a near duplicate, else -1.
     """
 
     booked: Mask
     survives: Mask
     reused: Mask
     survivor: Ints
+    similarity: Ints
+
+    def make_way(self, rows: Ints, survivors: Ints, similarity: Ints) -> None:
+        """Notes near duplicates.
+
+        Args:
+            rows: survivors so far, which make way.
+            survivors: for each the row that stands for it, which survives itself.
+
+        Raises:
+            IntegrityError: a row makes way that does not survive, or for one that does not.
+        """
+        if not self.survives[rows].all():
+            raise IntegrityError("a near duplicate did not survive the exact ones")
+        self.survives[rows] = False
+        if not self.survives[survivors].all():
+            raise IntegrityError("a near duplicate makes way for a document that is not kept")
+        self.survivor[rows] = survivors
+        self.similarity[rows] = similarity
 
 
 def link(documents: Documents, published: Published) -> Link:
@@ -81,7 +101,7 @@ def survivors(documents: Documents, linked: Link) -> Fates:
     _choose_occurrences(documents, linked, booked, reused, survivor)
     survives = booked.copy()
     _choose_documents(documents, linked, survives, survivor)
-    return Fates(booked, survives, reused, survivor)
+    return Fates(booked, survives, reused, survivor, np.full(len(documents), -1, np.int64))
 
 
 def _choose_occurrences(

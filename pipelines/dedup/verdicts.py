@@ -13,6 +13,7 @@ from pipelines.decisions import (
     CHANGED,
     DECISIONS,
     EXACT_DUPLICATE,
+    NEAR_DUPLICATE,
     RECORD_ID_REUSED,
     REMOVED,
     Stage,
@@ -20,7 +21,7 @@ from pipelines.decisions import (
 )
 from pipelines.dedup.columns import Documents, Published, column_of_words, id_column
 from pipelines.dedup.order import Ints, Mask, taken
-from pipelines.dedup.removals import DUPLICATE, GONE, OTHER_CONTENT, Removals
+from pipelines.dedup.removals import DUPLICATE, GONE, NEAR, OTHER_CONTENT, Removals
 from pipelines.dedup.survivors import Fates, Link
 
 _VERDICTS = pa.array(sorted(verdict.value for verdict in Verdict))
@@ -29,7 +30,7 @@ _STAGES = pa.array([Stage.CLEAN.value, Stage.DEDUP.value, Stage.PUBLISH.value])
 _CLEAN, _DEDUP, _PUBLISH = range(3)
 _SLICE_ROWS = 1 << 16
 _IDS = ("document_id", "raw_content_id", "content_id")
-_COPIED = ("partition", "row", "source", "value", "threshold", "num_bytes")
+_COPIED = ("partition", "row", "source", "num_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Rules:
 
     words: pa.Array
     duplicate: int
+    near: int
     reused: int
     gone: int
     changed: int
@@ -45,18 +47,38 @@ class Rules:
     @classmethod
     def of(cls, cleaning: pa.Array) -> Rules:
         """Appends the own rules to those of cleaning, whose numbers stay."""
-        own = [EXACT_DUPLICATE, RECORD_ID_REUSED, REMOVED, CHANGED]
+        own = [EXACT_DUPLICATE, NEAR_DUPLICATE, RECORD_ID_REUSED, REMOVED, CHANGED]
         first = len(cleaning)
         words = pa.concat_arrays([cleaning, pa.array(own, cleaning.type)])
-        return cls(words, first, first + 1, first + 2, first + 3)
+        return cls(words, *range(first, first + len(own)))
 
     def of_removals(self, lost: Removals) -> npt.NDArray[np.int32]:
         """The number of the rule of each removal."""
         numbers = lost.reason.astype(np.int32)
-        named = ((DUPLICATE, self.duplicate), (GONE, self.gone), (OTHER_CONTENT, self.changed))
+        named = (
+            (DUPLICATE, self.duplicate),
+            (NEAR, self.near),
+            (GONE, self.gone),
+            (OTHER_CONTENT, self.changed),
+        )
         for reason, number in named:
             numbers[lost.reason == reason] = number
         return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What the numbers of decisions mean.
+
+    Attributes:
+        similarity: threshold of near duplicates in millionths.
+        published: for each row of the input its row of `Published` if it is published as
+            it is, else -1.
+    """
+
+    rules: Rules
+    similarity: int
+    published: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +91,7 @@ class Verdicts:
         row: the row of the input, or -1 for a removed document.
         published: the row of `Published` of a removed document, else -1.
         survivor: the row of the input that stands for it, or -1.
+        similarity: to that row in millionths where it is a near duplicate, else -1.
     """
 
     document: Ints
@@ -78,6 +101,7 @@ class Verdicts:
     row: Ints
     published: Ints
     survivor: Ints
+    similarity: Ints
 
     @classmethod
     def due(cls, linked: Link, fates: Fates, lost: Removals, fresh: Mask) -> Ints:
@@ -98,6 +122,7 @@ class Verdicts:
         verdict = np.where(fates.survives[rows], _KEPT, _DROPPED)
         verdict[fates.reused[rows]] = _QUARANTINED
         rule = np.where(fates.survivor[rows] >= 0, rules.duplicate, rule)
+        rule = np.where(fates.similarity[rows] >= 0, rules.near, rule)
         rule[fates.reused[rows]] = rules.reused
         return cls(
             linked.document[rows],
@@ -107,6 +132,7 @@ class Verdicts:
             rows,
             np.full(len(rows), -1, np.int64),
             fates.survivor[rows],
+            fates.similarity[rows],
         )
 
     @classmethod
@@ -121,6 +147,7 @@ class Verdicts:
             np.full(length, -1, np.int64),
             lost.published,
             lost.survivor,
+            np.full(length, -1, np.int64),
         )
 
     def sorted_with(self, others: Verdicts) -> Verdicts:
@@ -131,30 +158,29 @@ class Verdicts:
         order = np.argsort(both.document * len(_VERDICTS) + both.verdict, kind="stable")
         return Verdicts(*(getattr(both, name)[order] for name in names))
 
-    def table(self, documents: Documents, published: Published, rules: Rules) -> pa.Table:
-        """The decisions as DECISIONS."""
+    def table(self, documents: Documents, published: Published, words: Wording) -> pa.Table:
+        """The decisions as DECISIONS; new documents have no number of tokens yet."""
         parts = [
-            self._slice(start).piece(documents, published, rules)
+            self._slice(start).piece(documents, published, words)
             for start in range(0, len(self.row), _SLICE_ROWS)
         ]
         return pa.concat_tables(parts) if parts else DECISIONS.empty_table()
 
-    def piece(self, documents: Documents, published: Published, rules: Rules) -> pa.Table:
+    def piece(self, documents: Documents, published: Published, words: Wording) -> pa.Table:
         """The same in one go; memory is that of all columns twice."""
         indices = pa.array(self.row, mask=self.row < 0)  # null takes null
         copied = {name: documents.table[name].take(indices) for name in _COPIED}
         edits = documents.table["edits"].take(indices)
-        tokens = documents.table["num_tokens"].take(indices)
-        kept = pa.array(self.verdict == _KEPT)
         survivor_ids = taken(documents.document_id, self.survivor)
         columns = {
             **{name: self._ids(documents, published, name) for name in _IDS},
             **copied,
             "stage": column_of_words(_STAGES, self.stage.astype(np.int32)),
             "verdict": column_of_words(_VERDICTS, self.verdict.astype(np.int32)),
-            "rule": column_of_words(rules.words, self.rule),
+            "rule": column_of_words(words.rules.words, self.rule),
+            **self._measured(documents, words.similarity, indices),
             "survivor_id": id_column(survivor_ids, self.survivor >= 0),
-            "num_tokens": pc.if_else(kept, tokens, pa.scalar(None, pa.int64())),
+            "num_tokens": self._known_tokens(published, words.published),
             "edits": pc.fill_null(edits, ""),
         }
         return pa.table([columns[name] for name in DECISIONS.names], DECISIONS)
@@ -162,6 +188,22 @@ class Verdicts:
     def _slice(self, start: int) -> Verdicts:
         stop = start + _SLICE_ROWS
         return Verdicts(*(getattr(self, item.name)[start:stop] for item in fields(self)))
+
+    def _measured(
+        self, documents: Documents, threshold: int, indices: pa.Array
+    ) -> dict[str, pa.ChunkedArray]:
+        """Value and threshold: those of the rule of cleaning, or of the near duplicate."""
+        near = pa.array(self.similarity >= 0)
+        limit = pa.array(np.full(len(self.row), threshold, np.int64))
+        own = {"value": pa.array(self.similarity), "threshold": limit}
+        return {
+            name: pc.if_else(near, values, documents.table[name].take(indices))
+            for name, values in own.items()
+        }
+
+    def _known_tokens(self, published: Published, rows: Ints) -> pa.Array:
+        at = np.where((self.verdict == _KEPT) & (self.row >= 0), rows[self.row], -1)
+        return published.table["num_tokens"].take(pa.array(at, mask=at < 0)).combine_chunks()
 
     def _ids(self, documents: Documents, published: Published, name: str) -> pa.Array:
         ids = taken(getattr(documents, name), self.row)

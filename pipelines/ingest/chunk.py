@@ -133,7 +133,9 @@ class ChunkBuilder:
         self._shuffle_keys.append(shuffle_key(self._seed, self._source, key))
         self._content_keys.append(content_key)
         self._document_ids.append(self._hasher.document_id(self._source, key))
-        self._content_ids.append(self._hasher.content_id(content))
+        raw_id = self._hasher.content_id(content)
+        self._raw_ids.append(raw_id)
+        self._content_ids.append(raw_id if raw is None else self._hasher.content_id(text))
         self._told.append((told.url, told.licence, told.encoding))
         self._places.append((place.file, place.offset, place.num_bytes))
         self._texts.append(text)
@@ -160,6 +162,7 @@ class ChunkBuilder:
         self._shuffle_keys: list[bytes] = []
         self._content_keys: list[bytes] = []
         self._document_ids: list[bytes] = []
+        self._raw_ids: list[bytes] = []
         self._content_ids: list[bytes] = []
         self._places: list[tuple[int, int, int]] = []
         self._told: list[tuple[str | None, str | None, str | None]] = []
@@ -178,6 +181,7 @@ class ChunkBuilder:
             ids_array(self._shuffle_keys),
             ids_array(self._content_keys),
             ids_array(self._document_ids),
+            ids_array(self._raw_ids),
             ids_array(self._content_ids),
             pa.array(places[:, 0].astype(np.int32)),
             pa.array(np.ascontiguousarray(places[:, 1])),

@@ -33,3 +33,21 @@ class Rule:
     side: Side
     threshold: int | None
     languages: Mapping[str, int | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A signal that is a word must be one of a few; an unknown word (null) is none of them.
+
+    Attributes:
+        name: stands in decisions, such as ``language.allowed``.
+        signal: the signal's name.
+        words: those that are kept.
+    """
+
+    name: str
+    signal: str
+    words: tuple[str, ...]
+
+
+AnyRule = Rule | OneOf
