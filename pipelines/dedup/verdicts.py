@@ -202,7 +202,9 @@ class Verdicts:
         }
 
     def _known_tokens(self, published: Published, rows: Ints) -> pa.Array:
-        at = np.where((self.verdict == _KEPT) & (self.row >= 0), rows[self.row], -1)
+        at = np.full(len(self.row), -1, np.int64)
+        kept = np.flatnonzero(self.verdict == _KEPT)
+        at[kept] = rows[self.row[kept]]
         return published.table["num_tokens"].take(pa.array(at, mask=at < 0)).combine_chunks()
 
     def _ids(self, documents: Documents, published: Published, name: str) -> pa.Array:

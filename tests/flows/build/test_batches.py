@@ -24,16 +24,21 @@ def planned(sizes: list[int]) -> list[PlannedPartition]:
             n,
             0,
             Partition("s", "jsonl", "", (FileRange("f", 0, size),), digest_of(b"%d" % n), size),
+            digest_of(b"stage key %d" % n),
             digest_of(b"key %d" % n),
         )
         for n, size in enumerate(sizes)
     ]
 
 
+def size_of(item: PlannedPartition) -> int:
+    return item.partition.num_bytes
+
+
 @given(sizes, st.integers(1, 64))
 def test_every_partition_is_in_one_batch_in_its_order(sizes: list[int], workers: int) -> None:
     partitions = planned(sizes)
-    batches = _batches(partitions, workers)
+    batches = _batches(partitions, size_of, workers)
     assert [item for batch in batches for item in batch] == partitions
     assert all(batches)
 
@@ -42,19 +47,19 @@ def test_every_partition_is_in_one_batch_in_its_order(sizes: list[int], workers:
 def test_a_batch_is_as_large_as_it_may_be_and_no_larger(sizes: list[int], workers: int) -> None:
     target = max(sum(sizes) // (4 * workers), _BATCH_BYTES)
     batches = [
-        [item.partition.num_bytes for item in batch] for batch in _batches(planned(sizes), workers)
+        [item.partition.num_bytes for item in batch] for batch in _batches(planned(sizes), size_of, workers)
     ]
     assert all(sum(batch) <= target or len(batch) == 1 for batch in batches)
     assert all(sum(batch) + after[0] > target for batch, after in pairwise(batches))
 
 
 def test_large_input_gives_every_worker_several_batches() -> None:
-    assert len(_batches(planned([16 * MIB] * 64), 4)) == 16
+    assert len(_batches(planned([16 * MIB] * 64), size_of, 4)) == 16
 
 
 def test_small_input_is_one_batch_and_no_input_none() -> None:
-    assert len(_batches(planned([1000] * 500), 8)) == 1
-    assert _batches([], 8) == []
+    assert len(_batches(planned([1000] * 500), size_of, 8)) == 1
+    assert _batches([], size_of, 8) == []
 
 
 @pytest.mark.parametrize(

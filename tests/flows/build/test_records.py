@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -23,16 +24,18 @@ from flows.build.records import (
     placed_decisions,
     placed_quarantine,
 )
-from flows.build.resolve import ResolvedBuild, resolve_build
+from flows.build.resolve import ResolvedBuild, conclude, judged_documents
 from flows.build.worker import Assignment, bench, stage_store
-from lineage.digest import canonical_json, digest_of
+from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import AccessDenied, Conflict
 from lineage.ids import IdHasher, RecordKey
 from lineage.keys.gate import AccessRequest
 from lineage.tables import table_root
 from lineage.workspace import Workspace
 from pipelines.books import Books
-from pipelines.ingest.partition import plan_source
+from pipelines.clean.cleaning import Cleaning
+from pipelines.dedup.resolve import Resolving
+from pipelines.ingest.partition import Partition, plan_source
 from storage_tiers.stage import StageStore
 from tests.system.world import DATASET, World, add_lines, make_world, record
 
@@ -64,6 +67,24 @@ class Desk:
         return [row for row in self.decisions if row["source"] == source]
 
 
+def resolve(
+    stage: StageStore,
+    plan: BuildPlan,
+    prepared: list[PreparedPartition],
+    published: pa.Table,
+    world: World,
+) -> ResolvedBuild:
+    rules = Cleaning.of(plan.spec, world.root).rules
+    documents = judged_documents(stage, plan, prepared, rules, tuple(range(4)))
+    resolved = conclude(stage, plan, documents, Resolving(documents, published), frozenset())
+    return resolved.with_tokens(np.ones(resolved.resolution.new.num_rows, np.int64))
+
+
+def keys_of(part: Partition) -> tuple[Digest, Digest]:
+    key = digest_of(canonical_json([part.source, part.content, "finely cut"]))
+    return key, key
+
+
 def finely_cut(workspace: Workspace, world: World) -> BuildPlan:
     plan = plan_build(workspace, DATASET)
     partitions = [
@@ -72,9 +93,7 @@ def finely_cut(workspace: Workspace, world: World) -> BuildPlan:
         for partition in plan_source(source, world.root, SMALL)
     ]
     planned = [
-        PlannedPartition(
-            n, ordinal, part, digest_of(canonical_json([part.source, part.content, "finely cut"]))
-        )
+        PlannedPartition(n, ordinal, part, *keys_of(part))
         for n, (ordinal, part) in enumerate(partitions)
     ]
     return replace(plan, partitions=tuple(planned))
@@ -94,8 +113,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         assignment = Assignment(str(world.root), DATASET, plan.spec.digest(), build)
         prepared = prepare_partitions(assignment, plan.partitions)
         stage = stage_store(workspace, DATASET)
-        published = PUBLISHED.empty_table()
-        resolved = resolve_build(stage, plan, prepared, published, frozenset(), tuple(range(4)))
+        resolved = resolve(stage, plan, prepared, PUBLISHED.empty_table(), world)
         yield Desk(world, workspace, stage, plan, prepared, resolved)
     bench.cache_clear()
 
@@ -176,11 +194,9 @@ def test_quarantine_of_partitions_that_the_parent_had_is_not_told_again(desk: De
 
 def test_a_removed_document_has_a_decision_without_a_place(desk: Desk) -> None:
     gone = {"document_id": b"d" * 32, "raw_content_id": b"r" * 32, "content_id": b"c" * 32}
-    where = {"segment": 0, "shard": 0, "span": 0}
+    where = {"segment": 0, "shard": 0, "span": 0, "num_tokens": 5}
     published = pa.Table.from_pylist([{**gone, **where}], schema=PUBLISHED)
-    resolved = resolve_build(
-        desk.stage, desk.plan, desk.prepared, published, frozenset(), tuple(range(4))
-    )
+    resolved = resolve(desk.stage, desk.plan, desk.prepared, published, desk.world)
     table = placed_decisions(desk.plan, resolved)
     assert table.schema.equals(PLACED_DECISIONS)
     removed = [row for row in table.to_pylist() if row["verdict"] == "removed"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -9,13 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lineage.digest import digest_of
 from lineage.ids import IdHasher, RecordKey
-from pipelines.clean.clean import clean_records
+from pipelines.clean.act import FINDINGS, Act, Effect
+from pipelines.clean.clean import clean_records, signals_schema
 from pipelines.clean.codepoints import maybe_not_nfc, num_chars
+from pipelines.clean.nfc import Nfc
 from pipelines.ingest.chunk import Chunk, ChunkBuilder, Place
 from pipelines.probe import PROBE_TEXTS
 from pipelines.schema import DOCUMENTS, RECORDS
-from pipelines.spec.dataset import CleanSpec
+from pipelines.transform import Transform
 
 HASHER = IdHasher(b"k" * 32)
 # Characters around which normalizing goes wrong, beside whatever hypothesis thinks of.
@@ -34,8 +38,11 @@ def records_of(texts: list[str]) -> pa.Table:
     return chunk.records
 
 
-def clean(texts: list[str], spec: CleanSpec = CleanSpec()) -> list[dict[str, object]]:  # noqa: B008
-    documents = clean_records(records_of(texts), spec, HASHER)
+ACTS = (Nfc(),)
+
+
+def clean(texts: list[str], acts: Sequence[Act] = ACTS) -> list[dict[str, object]]:
+    documents = clean_records(records_of(texts), acts, "wiki", HASHER).documents
     documents.validate(full=True)
     assert documents.schema == DOCUMENTS
     rows: list[dict[str, object]] = documents.to_pylist()
@@ -45,7 +52,7 @@ def clean(texts: list[str], spec: CleanSpec = CleanSpec()) -> list[dict[str, obj
 def test_a_text_in_nfc_passes_untouched() -> None:
     for text in ("plain", "café", "Ελληνικά", "русский", "中文", "한국어", "tiếng Việt", "😀"):
         (row,) = clean([text])
-        assert (row["text"], row["edits"], row["rule"]) == (text, "", None)
+        assert (row["text"], row["edits"]) == (text, "")
         assert row["content_id"] == row["raw_content_id"] == HASHER.content_id(text.encode())
 
 
@@ -60,49 +67,72 @@ def test_a_decomposed_text_is_composed_and_says_so() -> None:
 
 
 def test_without_normalizing_nothing_is_edited() -> None:
-    (row,) = clean(["cafe\u0301"], CleanSpec(normalize="none"))
+    (row,) = clean(["cafe\u0301"], ())
     assert (row["text"], row["edits"], row["num_chars"]) == ("cafe\u0301", "", 5)
-
-
-def test_limits_are_in_code_points_and_drop_with_their_rule() -> None:
-    spec = CleanSpec(min_chars=2, max_chars=3)
-    rows = clean(["", "ж", "жж", "😀😀😀", "abcd", "e\u0301"], spec)
-    assert [row["rule"] for row in rows] == [
-        "min_chars", "min_chars", None, None, "max_chars", "min_chars",
-    ]  # fmt: skip
-    assert [row["value"] for row in rows] == [0, 1, None, None, 4, 1]
-    assert [row["threshold"] for row in rows] == [2, 2, None, None, 3, 2]
-    assert [row["text"] for row in rows] == [None, None, "жж", "😀😀😀", None, None]
-    assert rows[5]["edits"] == "nfc"
-    assert rows[5]["content_id"] == HASHER.content_id("é".encode())
 
 
 def test_every_record_keeps_its_row_and_its_names() -> None:
     records = records_of(["", "one", "zwo\u0308lf"])
-    documents = clean_records(records, CleanSpec(), HASHER)
+    documents = clean_records(records, ACTS, "wiki", HASHER).documents
     for name in RECORDS.names:
-        if name != "text":
+        if name not in ("text", "content_id"):
             assert documents.column(name).to_pylist() == records.column(name).to_pylist()
 
 
 def test_a_table_without_rows_is_cleaned() -> None:
     assert clean([]) == []
-    assert clean_records(RECORDS.empty_table(), CleanSpec(), HASHER).num_rows == 0
+    nothing = clean_records(RECORDS.empty_table(), ACTS, "wiki", HASHER)
+    assert (nothing.documents.num_rows, nothing.signals.num_rows) == (0, 0)
 
 
 def test_slices_and_chunks_are_cleaned_as_the_whole() -> None:
     texts = ["a", "e\u0301", "", "ж", "o\u0308x"] * 3
     records = records_of(texts)
-    whole = clean_records(records, CleanSpec(), HASHER)
+    whole = clean_records(records, ACTS, "wiki", HASHER).documents
     parts = pa.concat_tables([records.slice(0, 4), records.slice(4, 7), records.slice(11)])
-    assert clean_records(parts, CleanSpec(), HASHER).equals(whole)
-    assert clean_records(records.slice(3, 8), CleanSpec(), HASHER).equals(whole.slice(3, 8))
+    assert clean_records(parts, ACTS, "wiki", HASHER).documents.equals(whole)
+    part = clean_records(records.slice(3, 8), ACTS, "wiki", HASHER).documents
+    assert part.equals(whole.slice(3, 8))
+
+
+class Shout:
+    """An act that edits and measures: texts without an exclamation mark get one."""
+
+    name = "shout"
+    columns = (pa.field("loudness", pa.int64()), pa.field("mood", pa.string()))
+
+    def transform(self) -> Transform:
+        return Transform(self.name, 1, {}, digest_of(b"shout"))
+
+    def apply(self, documents: pa.Table) -> Effect:
+        texts = documents["text"].to_pylist()
+        loud = [text.endswith("!") for text in texts]
+        places = np.flatnonzero(~np.array(loud, np.bool_))
+        louder = pa.array([texts[at] + "!" for at in places], pa.large_string())
+        signals = {
+            "loudness": pa.array([int(item) for item in loud], pa.int64()),
+            "mood": pa.array(documents["source"].to_pylist(), pa.string()),
+        }
+        ids = documents["document_id"].slice(0, 1).combine_chunks()
+        found = pa.table([ids, ["mood"] * len(ids), ["w***"] * len(ids)], schema=FINDINGS)
+        return Effect(places, louder, signals, found)
+
+
+def test_acts_follow_each_other_and_their_signals_stand_beside_the_documents() -> None:
+    cleaned = clean_records(records_of(["e\u0301", "a!", "b"]), (Nfc(), Shout()), "wiki", HASHER)
+    assert cleaned.documents["text"].to_pylist() == ["é!", "a!", "b!"]
+    assert cleaned.documents["edits"].to_pylist() == ["nfc,shout", "", "shout"]
+    assert cleaned.signals.to_pydict() == {"loudness": [0, 1, 0], "mood": ["wiki"] * 3}
+    assert cleaned.signals.schema == signals_schema((Nfc(), Shout()))
+    assert cleaned.findings["masked"].to_pylist() == ["w***"]
+    ids = cleaned.documents["content_id"].to_pylist()
+    assert ids == [HASHER.content_id(text.encode()) for text in ("é!", "a!", "b!")]
 
 
 @given(st.lists(st.text() | st.text(alphabet=NEAR_NFC), max_size=20))
 @settings(deadline=None, max_examples=150)
 def test_cleaning_is_normalizing_for_any_text(texts: list[str]) -> None:
-    rows = clean(texts, CleanSpec(min_chars=0))
+    rows = clean(texts)
     expected = pc.utf8_normalize(pa.array(texts, pa.string()), form="NFC").to_pylist()
     assert [row["text"] for row in rows] == expected
     assert [row["num_chars"] for row in rows] == [len(text) for text in expected]

@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 from lineage.digest import Digest, digest_of
-from pipelines.clean.clean import clean_transforms
+from pipelines.clean.nfc import Nfc
 from pipelines.probe import PROBE_TEXTS, behaviour_of
-from pipelines.spec.dataset import CleanSpec
+from pipelines.rules.decide import rules_transform
+from pipelines.rules.rule import OneOf, Rule, Side
 from pipelines.transform import Transform
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "transform.json"
@@ -40,15 +41,25 @@ def test_every_field_counts_in_the_digest() -> None:
     assert len(digests) == 6
 
 
-def test_the_transforms_of_a_spec_follow_its_parameters() -> None:
-    both = clean_transforms(CleanSpec(max_chars=100))
-    assert [transform.name for transform in both] == ["nfc", "length"]
-    assert both[1].parameters == {"min_chars": 1, "max_chars": 100}
-    assert clean_transforms(CleanSpec(normalize="none", max_chars=100)) == both[1:]
-    assert clean_transforms(CleanSpec(max_chars=101))[1].digest() != both[1].digest()
+def test_the_rules_are_one_transform_of_all_thresholds() -> None:
+    rules = (
+        Rule("min_chars", "num_chars", Side.MIN, 1),
+        Rule("words", "num_words", Side.MAX, None, {"zh": 9, "ja": None}),
+        OneOf("language.allowed", "language", ("en", "pt")),
+    )
+    transform = rules_transform(rules)
+    assert transform.parameters == {
+        "min_chars": 1,
+        "words": None,
+        "words[zh]": 9,
+        "words[ja]": None,
+        "language.allowed": "en pt",
+    }
+    assert rules_transform(rules[1:]).digest() != transform.digest()
 
 
 def test_what_cleaning_does_to_the_probe_is_that_of_the_vector() -> None:
     vector = json.loads(VECTORS.read_text())
-    found = {t.name: str(t.behaviour) for t in clean_transforms(CleanSpec(max_chars=100))}
+    rule = Rule("min_chars", "num_chars", Side.MIN, 1)
+    found = {t.name: str(t.behaviour) for t in (Nfc().transform(), rules_transform([rule]))}
     assert found == vector["clean_behaviours"]

@@ -18,7 +18,7 @@ from lineage.ids import IdHasher, RecordKey, shuffle_key
 from pipelines.books import Count
 from pipelines.decisions import DECISIONS, dropped_by_rule, removed_by_rule
 from pipelines.dedup.columns import INPUT, PUBLISHED
-from pipelines.dedup.resolve import NEW, REMOVALS, Resolution, resolve
+from pipelines.dedup.resolve import NEW, REMOVALS, Resolution, Resolving
 
 HASHER = IdHasher(b"a" * 32)
 quick = settings(deadline=None, max_examples=50)
@@ -59,11 +59,11 @@ def line(row: Row, hasher: IdHasher = HASHER) -> dict[str, Any]:
         "raw_content_id": hasher.content_id(raw),
         "content_id": hasher.content_id(cleaned),
         "num_bytes": len(raw) + 10,
+        "num_chars": len(row.text),
         "edits": "" if raw == cleaned else "lower",
         "rule": None if raw else "min_chars",
         "value": None if raw else 0,
         "threshold": None if raw else 1,
-        "num_tokens": len(raw) + 1 if raw else None,
     }
 
 
@@ -75,7 +75,17 @@ def place(number: int, alive: Alive, hasher: IdHasher = HASHER) -> dict[str, Any
         "segment": 0,
         "shard": number // 3,
         "span": number % 3,
+        "num_tokens": len(alive.text) + 1,
     }
+
+
+def resolve(documents: pa.Table, published: pa.Table, fresh: set[int]) -> Resolution:
+    """Both goes, with a byte a token and one for the end."""
+    found = Resolving(documents, published).result(fresh)
+    columns_ = (documents[name].to_pylist() for name in ("partition", "row", "num_bytes"))
+    sizes = {(partition, row): size - 9 for partition, row, size in zip(*columns_, strict=True)}
+    places = zip(found.new["partition"].to_pylist(), found.new["row"].to_pylist(), strict=True)
+    return found.with_tokens(np.array([sizes[item] for item in places], np.int64))
 
 
 def solve(
@@ -264,8 +274,8 @@ def test_what_was_just_published_has_nothing_new(
     first = solve(rows, [], {0, 1, 2, 3})
     width = ("document_id", "raw_content_id", "content_id")
     places = [
-        dict(zip(width, ids, strict=True), segment=0, shard=0, span=span)
-        for span, ids in enumerate(columns(first.new, *width))
+        dict(zip(width, ids, strict=True), segment=0, shard=0, span=span, num_tokens=tokens)
+        for span, (*ids, tokens) in enumerate(columns(first.new, *width, "num_tokens"))
     ]
     documents = pa.Table.from_pylist([line(row) for row in rows], INPUT)
     second = resolve(documents, pa.Table.from_pylist(places, PUBLISHED), set())
@@ -329,7 +339,7 @@ def test_a_rule_that_is_new_removes_what_it_drops() -> None:
 
 def test_nothing_at_all_resolves_to_nothing() -> None:
     found = solve([], [], set())
-    assert found.new.schema == NEW
+    assert found.new.select(NEW.names).schema == NEW
     assert found.removed.schema == REMOVALS
     assert found.decisions.schema == DECISIONS
     found.books.balance()
@@ -343,9 +353,6 @@ def test_tables_that_do_not_fit_are_refused_with_a_name() -> None:
         "null in content_id": _with(documents, "content_id", pa.nulls(1, pa.binary(32))),
         "of another type": _with(documents, "num_bytes", pa.array(["many"])),
         "occurs twice": pa.concat_tables([documents, documents]),
-        "no number of tokens for row 0 of partition 0": _with(
-            documents, "num_tokens", pa.nulls(1, pa.int64())
-        ),
     }
     for message, table in bad.items():
         with pytest.raises(IntegrityError, match=message):
@@ -381,15 +388,62 @@ def test_many_documents_in_many_slices_are_all_decided() -> None:
             "partition": pa.array(np.arange(number) // 30_000, pa.int32()),
             "row": pa.array(np.arange(number) % 30_000),
             "source": pa.array(np.zeros(number, np.int32)),
-            "num_bytes": counts,
+            "num_bytes": pa.array(np.full(number, 10)),
+            "num_chars": counts,
             "edits": pa.array([""] * number),
             "rule": pa.nulls(number, pa.string()),
             "value": pa.nulls(number, pa.int64()),
             "threshold": pa.nulls(number, pa.int64()),
-            "num_tokens": counts,
         }
     )
     found = resolve(table, PUBLISHED.empty_table(), {0, 1, 2})
     in_order = [ids[i].tobytes() for i in np.lexsort(ids.T[::-1])]
     assert found.new["shuffle_key"].to_pylist() == in_order
     assert found.decisions["document_id"].to_pylist() == in_order
+
+
+def test_of_near_duplicates_the_published_then_the_longer_stands_first() -> None:
+    rows = [Row(0, 0, 0, "1", "aaa"), Row(0, 1, 0, "2", "aa"), Row(0, 2, 0, "3", "a")]
+    documents = pa.Table.from_pylist([line(row) for row in rows], INPUT)
+    published = pa.Table.from_pylist([place(0, Alive(0, "3", "a", "a"))], PUBLISHED)
+    resolving = Resolving(documents, published)
+    contest = resolving.contest()
+    assert contest.rows.tolist() == [0, 1, 2]
+    assert contest.rank.tolist() == [1, 2, 0]
+
+
+def test_a_near_duplicate_makes_way_with_its_similarity_and_its_survivor() -> None:
+    rows = [Row(0, 0, 0, "1", "aaa"), Row(0, 1, 1, "2", "aa"), Row(0, 2, 1, "3", "b")]
+    documents = pa.Table.from_pylist([line(row) for row in rows], INPUT)
+    resolving = Resolving(documents, PUBLISHED.empty_table())
+    resolving.make_way(np.array([1]), np.array([0]), np.array([900_000]), 800_000)
+    assert [part.tolist() for part in resolving.near_by_source()] == [[1, 2], [0, 1]]
+    found = resolving.result({0}).with_tokens(np.array([4, 2]))
+    names = ("row", "verdict", "rule", "value", "threshold", "survivor_id")
+    near = ("dropped", "near_duplicate", 900_000, 800_000)
+    survivor = line(rows[0])["document_id"]
+    assert (1, *near, survivor) in columns(found.decisions, *names)
+    dedup = found.books.stage("dedup")
+    assert dedup.dropped == {"near_duplicate": Count(records=1, bytes=12)}
+    found.books.balance()
+
+
+def test_a_published_document_that_is_a_near_duplicate_now_is_removed_as_one() -> None:
+    rows = [Row(0, 0, 0, "1", "aaa"), Row(0, 1, 0, "2", "aa")]
+    documents = pa.Table.from_pylist([line(row) for row in rows], INPUT)
+    alive = [Alive(0, "1", "aaa", "aaa"), Alive(0, "2", "aa", "aa")]
+    places = [place(number, item) for number, item in enumerate(alive)]
+    resolving = Resolving(documents, pa.Table.from_pylist(places, PUBLISHED))
+    resolving.make_way(np.array([1]), np.array([0]), np.array([900_000]), 800_000)
+    found = resolving.result(set()).with_tokens(np.zeros(0, np.int64))
+    assert columns(found.removed, "span", "rule") == [(1, "near_duplicate")]
+
+
+def test_a_document_makes_way_only_for_one_that_is_kept() -> None:
+    rows = [Row(0, 0, 0, "1", "aaa"), Row(0, 1, 0, "2", "aa"), Row(0, 2, 0, "3", "a")]
+    documents = pa.Table.from_pylist([line(row) for row in rows], INPUT)
+    resolving = Resolving(documents, PUBLISHED.empty_table())
+    with pytest.raises(IntegrityError, match="not kept"):
+        resolving.make_way(np.array([1, 2]), np.array([0, 1]), np.array([9, 9]), 1)
+    with pytest.raises(IntegrityError, match="did not survive"):
+        resolving.make_way(np.array([1]), np.array([0]), np.array([9]), 1)
