@@ -7,18 +7,18 @@ the engine where.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from flows.build.announcer import Announcer
 from flows.build.assemble import assemble
+from flows.build.batches import batches_of
 from flows.build.conductor import Conductor
-from flows.build.pack import SHARD_KIND, PackJob, PunchJob, pack_shards, punch_shard, shard_names
+from flows.build.pack import SHARD_KIND, PackJob, pack_shards, punch_shard
+from flows.build.packing import buckets_of, punch_jobs, runs_of
 from flows.build.parent import Parent, alive_documents, open_parent, parent_keys
 from flows.build.plan import BuildPlan, plan_build
 from flows.build.prepare import KIND, PreparedPartition, prepare_partitions
@@ -28,7 +28,6 @@ from flows.build.report import BuildReport, nothing_new
 from flows.build.resolve import (
     NEW_KIND,
     ResolvedBuild,
-    bucket_bounds,
     conclude,
     judged_documents,
     total_tokens,
@@ -37,32 +36,23 @@ from flows.build.segments import BuiltSegment, SegmentBuilder
 from flows.build.tokenize import KIND as TOKENS_KIND
 from flows.build.tokenize import (
     TokenizedPartition,
-    TokenizeJob,
-    token_counts,
+    counted,
+    tokenize_jobs,
     tokenize_partitions,
 )
 from flows.build.worker import Assignment, stage_store
 from flows.storage import workspace_tiers
-from lineage.digest import Digest, digest_of
-from lineage.errors import ConfigError
+from lineage.digest import Digest
 from lineage.keys.gate import AccessRequest, KeyLease
-from lineage.tables import binary_matrix
 from lineage.versions import latest_version
 from lineage.workspace import PUBLISH_LOCK, PUBLISH_WAIT_S, Workspace
 from pipelines.books import Books, Count
 from pipelines.clean.cleaning import Cleaning
 from pipelines.dedup.resolve import Resolving
-from pipelines.shards.buckets import bucket_of, num_buckets
-from storage_tiers.dvc import MAX_FILES
 
-T = TypeVar("T")
 _ENTROPY_BUILD_ID = 16
-# Tokens of one packing job rest in memory twice.
-_JOB_BYTES = 256 << 20
 # Longer than any build: a worker that starts late still has to be let in.
 _LEASE = timedelta(days=30)
-# Work of about half a second: a task costs tens of milliseconds to orchestrate.
-_BATCH_BYTES = 16 << 20
 
 
 def build_dataset(
@@ -132,7 +122,7 @@ class _Build:
         parent = open_parent(self._workspace, self._plan, self._lease)
         resolved = self._conductor.call("resolve", partial(self._resolve, parent, prepared))
         tokenized = self._tokenize(resolved)
-        resolved = self._conductor.call("count", partial(self._count, resolved, tokenized))
+        resolved = self._conductor.call("count", partial(counted, self._stage, resolved, tokenized))
         segments = self._shard(parent, resolved, tokenized)
         self._seconds = _work_seconds(prepared, tokenized)
         publish = partial(self._publish, parent, prepared, resolved, segments)
@@ -152,7 +142,7 @@ class _Build:
         for stage in ("ingest", "clean"):
             self._announce.expect(stage, total)
         items = self._plan.partitions
-        batches = _batches(items, lambda item: item.partition.num_bytes, self._num_workers)
+        batches = batches_of(items, lambda item: item.partition.num_bytes, self._num_workers)
         function = partial(prepare_partitions, self._assignment)
         prepared: list[PreparedPartition] = []
         for results in self._conductor.map("prepare", function, batches):
@@ -180,9 +170,9 @@ class _Build:
         return tuple(names.index(source.name) for source in self._plan.spec.sources)
 
     def _tokenize(self, resolved: ResolvedBuild) -> list[TokenizedPartition]:
-        jobs = self._tokenize_jobs(resolved)
+        jobs = tokenize_jobs(self._assignment, self._plan, resolved)
         self._announce.expect("tokenize", sum(job.num_bytes for job in jobs))
-        batches = _batches(jobs, lambda job: job.num_bytes, self._num_workers)
+        batches = batches_of(jobs, lambda job: job.num_bytes, self._num_workers)
         tokenized: list[TokenizedPartition] = []
         for results in self._conductor.map("tokenize", tokenize_partitions, batches):
             for item in results:
@@ -191,41 +181,6 @@ class _Build:
                     "tokenize", item.num_documents, item.num_bytes, item.num_tokens
                 )
         return sorted(tokenized, key=lambda item: item.ordinal)
-
-    def _tokenize_jobs(self, resolved: ResolvedBuild) -> list[TokenizeJob]:
-        new = resolved.resolution.new
-        partitions, rows = new["partition"].to_numpy(), new["row"].to_numpy()
-        order = np.lexsort((rows, partitions))
-        ordinals, starts = np.unique(partitions[order], return_index=True)
-        bounds = [*starts.tolist(), len(order)]
-        jobs = []
-        for ordinal, start, stop in zip(ordinals.tolist(), bounds, bounds[1:], strict=False):
-            item = self._plan.partitions[ordinal]
-            mine = np.ascontiguousarray(rows[order[start:stop]], dtype="<i8")
-            jobs.append(
-                TokenizeJob(
-                    self._assignment,
-                    resolved.key,
-                    ordinal,
-                    item.stage_key,
-                    item.partition.content,
-                    digest_of(mine.tobytes()),
-                    start,
-                    stop,
-                    item.partition.num_bytes,
-                )
-            )
-        return jobs
-
-    def _count(
-        self, resolved: ResolvedBuild, tokenized: Sequence[TokenizedPartition]
-    ) -> ResolvedBuild:
-        new = resolved.resolution.new
-        order = np.lexsort((new["row"].to_numpy(), new["partition"].to_numpy()))
-        counts = np.empty(new.num_rows, np.int64)
-        parts = [token_counts(self._stage, item.key) for item in tokenized]
-        counts[order] = np.concatenate([np.zeros(0, np.int64), *parts])
-        return resolved.with_tokens(counts)
 
     def _shard(
         self,
@@ -250,25 +205,16 @@ class _Build:
     def _pack(
         self, segment: str, resolved: ResolvedBuild, tokenized: Sequence[TokenizedPartition]
     ) -> list[Digest]:
-        new = resolved.resolution.new
-        token_bytes = np.dtype(self._plan.tokenizer.dtype).itemsize
-        shard_bytes = self._plan.spec.shards.shard_bytes
-        count = num_buckets(total_tokens(new), max(1, shard_bytes // token_bytes))
-        require_room(segment, count)
-        bounds = bucket_bounds(bucket_of(binary_matrix(new["shuffle_key"]), count), count)
-        buckets = [(n, int(bounds[n]), int(bounds[n + 1])) for n in range(count)]
-        keys = {item.ordinal: item.key for item in tokenized}
-        per_job = max(1, min(_JOB_BYTES // shard_bytes, -(-count // self._num_workers)))
-        jobs = [
-            PackJob(self._assignment, resolved.key, segment, run, keys)
-            for run in _runs(buckets, per_job)
-        ]
+        new, tokens = resolved.resolution.new, {item.ordinal: item.key for item in tokenized}
+        buckets = buckets_of(self._plan, segment, new)
+        runs = runs_of(buckets, self._plan.spec.shards.shard_bytes, self._num_workers)
+        jobs = [PackJob(self._assignment, resolved.key, segment, run, tokens) for run in runs]
         done: dict[int, Digest] = {}
         for result in self._conductor.map("shard", pack_shards, jobs):
             done.update(result)
             for bucket in result:
                 self._announce_shard(new, buckets[bucket])
-        return [done[n] for n in range(count)]
+        return [done[n] for n in range(len(buckets))]
 
     def _announce_shard(self, new: pa.Table, bucket: tuple[int, int, int]) -> None:
         part = new.slice(bucket[1], bucket[2] - bucket[1])
@@ -276,16 +222,7 @@ class _Build:
         self._announce.advance("shard", part.num_rows, 0, tokens)
 
     def _punch(self, parent: Parent, resolved: ResolvedBuild) -> dict[str, dict[int, Digest]]:
-        removed = resolved.resolution.removed.select(["segment", "shard", "span"]).to_pylist()
-        rows: dict[tuple[int, int], list[int]] = {}
-        for row in removed:
-            rows.setdefault((row["segment"], row["shard"]), []).append(row["span"])
-        jobs = []
-        for (segment, shard), spans in sorted(rows.items()):
-            name = parent.segments[segment].name
-            samples, file = (parent.object(item) for item in shard_names(name, shard))
-            job = PunchJob(self._assignment, resolved.key, name, shard, samples, file, tuple(spans))
-            jobs.append(job)
+        jobs = punch_jobs(self._assignment, parent, resolved)
         holes: dict[str, dict[int, Digest]] = {}
         for name, shard, key in self._conductor.map("punch", punch_shard, jobs):
             holes.setdefault(name, {})[shard] = key
@@ -329,45 +266,6 @@ class _Build:
         self._stage.prune(KIND, {item.stage_key for item in self._plan.partitions})
         for kind in (NEW_KIND, TOKENS_KIND, RECORDS, SHARD_KIND):
             self._stage.prune(kind, set())
-
-
-def require_room(segment: str, num_shards: int) -> None:
-    """Refuses a segment of more objects than one folder of DVC holds, before it is packed.
-
-    Raises:
-        ConfigError: more than 2,500 shards, each of two objects.
-    """
-    if 2 * num_shards > MAX_FILES:
-        raise ConfigError(
-            f"{segment} would have {num_shards} shards, and DVC tracks {MAX_FILES // 2} at most",
-            "raise shard_mib in the spec, or build the sources in several steps",
-        )
-
-
-def _batches(
-    items: Sequence[T], num_bytes: Callable[[T], int], num_workers: int
-) -> list[tuple[T, ...]]:
-    """Items in order, in batches of about equal bytes: enough for every worker.
-
-    A batch is one task, so orchestration stays a small share of the work.
-    """
-    target = max(sum(map(num_bytes, items)) // (4 * num_workers), _BATCH_BYTES)
-    batches: list[list[T]] = [[]]
-    size = 0
-    for item in items:
-        if batches[-1] and size + num_bytes(item) > target:
-            batches.append([])
-            size = 0
-        batches[-1].append(item)
-        size += num_bytes(item)
-    return [tuple(batch) for batch in batches if batch]
-
-
-def _runs(
-    buckets: Sequence[tuple[int, int, int]], per_job: int
-) -> Iterator[tuple[tuple[int, int, int], ...]]:
-    for start in range(0, len(buckets), per_job):
-        yield tuple(buckets[start : start + per_job])
 
 
 def _work_seconds(

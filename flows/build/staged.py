@@ -24,9 +24,7 @@ def staged(stage: StageStore, kind: str, key: Digest) -> StageEntry:
     return entry
 
 
-def staged_table(
-    entry: StageEntry, name: str, columns: Sequence[str] | None = None
-) -> pa.Table:
+def staged_table(entry: StageEntry, name: str, columns: Sequence[str] | None = None) -> pa.Table:
     """One file of an entry, some of its columns."""
     with open_parquet(entry.path(f"{name}.parquet"), entry.seal(name)) as file:
         return file.read(columns=None if columns is None else list(columns))

@@ -6,15 +6,16 @@ Memory: one chunk of a partition (16 MiB of text) and its tokens.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flows.build.plan import BuildPlan
 from flows.build.prepare import KIND as PREPARED
-from flows.build.resolve import NEW_KIND
+from flows.build.resolve import NEW_KIND, ResolvedBuild
 from flows.build.staged import staged, staged_rows, staged_table
 from flows.build.worker import Assignment, Bench, bench
 from lineage.digest import Digest, canonical_json, digest_of
@@ -84,7 +85,44 @@ def tokenize_partitions(jobs: Iterable[TokenizeJob]) -> list[TokenizedPartition]
     return [_tokenize(bench(job.assignment), job) for job in jobs]
 
 
-def token_counts(stage: StageStore, key: Digest) -> np.ndarray:
+def tokenize_jobs(
+    assignment: Assignment, plan: BuildPlan, resolved: ResolvedBuild
+) -> list[TokenizeJob]:
+    """A job for each partition that holds new documents."""
+    new = resolved.resolution.new
+    partitions, rows = new["partition"].to_numpy(), new["row"].to_numpy()
+    order = np.lexsort((rows, partitions))
+    ordinals, starts = np.unique(partitions[order], return_index=True)
+    bounds = [*starts.tolist(), len(order)]
+    jobs = []
+    for ordinal, start, stop in zip(ordinals.tolist(), bounds, bounds[1:], strict=False):
+        item = plan.partitions[ordinal]
+        mine = digest_of(np.ascontiguousarray(rows[order[start:stop]], dtype="<i8").tobytes())
+        content, size = item.partition.content, item.partition.num_bytes
+        key = item.stage_key
+        jobs.append(
+            TokenizeJob(assignment, resolved.key, ordinal, key, content, mine, start, stop, size)
+        )
+    return jobs
+
+
+def counted(
+    stage: StageStore, resolved: ResolvedBuild, tokenized: Sequence[TokenizedPartition]
+) -> ResolvedBuild:
+    """The resolution with the tokens of each new document.
+
+    Args:
+        tokenized: by ordinal.
+    """
+    new = resolved.resolution.new
+    order = np.lexsort((new["row"].to_numpy(), new["partition"].to_numpy()))
+    counts = np.empty(new.num_rows, np.int64)
+    parts = [_counts(stage, item.key) for item in tokenized]
+    counts[order] = np.concatenate([np.zeros(0, np.int64), *parts])
+    return resolved.with_tokens(counts)
+
+
+def _counts(stage: StageStore, key: Digest) -> np.ndarray:
     """Tokens of each document of a finished job, in the order of its rows."""
     counts = staged_table(staged(stage, KIND, key), "tokens", ["num_tokens"])
     return counts["num_tokens"].to_numpy()

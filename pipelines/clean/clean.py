@@ -30,9 +30,7 @@ class Cleaned:
     findings: pa.Table
 
 
-def clean_records(
-    records: pa.Table, acts: Sequence[Act], source: str, hasher: IdHasher
-) -> Cleaned:
+def clean_records(records: pa.Table, acts: Sequence[Act], source: str, hasher: IdHasher) -> Cleaned:
     """Cleans records (schema RECORDS): each act in turn, on what the one before it left.
 
     Nothing is dropped here: rules decide later, on the signals.

@@ -138,4 +138,3 @@ def _behaviour(rule: AnyRule) -> bytes:
 def _require(signals: pa.Table, name: str) -> None:
     if name not in signals.column_names:
         raise IntegrityError(f"no signal {name} was measured", "build again")
-

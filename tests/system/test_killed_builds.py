@@ -91,12 +91,16 @@ def test_a_version_is_whole_once_the_ledger_has_it(place: str, built: World, _gr
 
 
 @pytest.mark.parametrize(
-    ("kind", "entries"), [("partitions", 3), ("shards", 5)], ids=["preparing", "packing"]
+    ("kind", "entries"),
+    [("partitions", 3), ("tokens", 3), ("shards", 5)],
+    ids=["preparing", "tokenizing", "packing"],
 )
 def test_what_was_done_before_the_kill_is_used_again(
     kind: str, entries: int, built: World, fresh: World
 ) -> None:
-    calls = entries if kind == "partitions" else entries + 1 + count_partitions(built)
+    partitions = count_partitions(built)
+    before = {"partitions": 0, "tokens": partitions + 1, "shards": 2 * partitions + 1}
+    calls = before[kind] + entries
     die_after(fresh, "storage_tiers.stage:StageStore._finish", calls)
     done = finished(fresh, kind)
     assert len(done) == entries

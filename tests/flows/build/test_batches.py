@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.build.build import _BATCH_BYTES, _batches, _runs, require_room
+from flows.build.batches import BATCH_BYTES, batches_of
+from flows.build.packing import require_room, runs_of
 from flows.build.plan import PlannedPartition
 from lineage.digest import digest_of
 from lineage.errors import ConfigError
@@ -38,36 +39,38 @@ def size_of(item: PlannedPartition) -> int:
 @given(sizes, st.integers(1, 64))
 def test_every_partition_is_in_one_batch_in_its_order(sizes: list[int], workers: int) -> None:
     partitions = planned(sizes)
-    batches = _batches(partitions, size_of, workers)
+    batches = batches_of(partitions, size_of, workers)
     assert [item for batch in batches for item in batch] == partitions
     assert all(batches)
 
 
 @given(sizes, st.integers(1, 64))
 def test_a_batch_is_as_large_as_it_may_be_and_no_larger(sizes: list[int], workers: int) -> None:
-    target = max(sum(sizes) // (4 * workers), _BATCH_BYTES)
+    target = max(sum(sizes) // (4 * workers), BATCH_BYTES)
     batches = [
-        [item.partition.num_bytes for item in batch] for batch in _batches(planned(sizes), size_of, workers)
+        [item.partition.num_bytes for item in batch]
+        for batch in batches_of(planned(sizes), size_of, workers)
     ]
     assert all(sum(batch) <= target or len(batch) == 1 for batch in batches)
     assert all(sum(batch) + after[0] > target for batch, after in pairwise(batches))
 
 
-def test_large_input_gives_every_worker_several_batches() -> None:
-    assert len(_batches(planned([16 * MIB] * 64), size_of, 4)) == 16
+def test_large_input_gives_every_worker_severalbatches_of() -> None:
+    assert len(batches_of(planned([16 * MIB] * 64), size_of, 4)) == 16
 
 
 def test_small_input_is_one_batch_and_no_input_none() -> None:
-    assert len(_batches(planned([1000] * 500), size_of, 8)) == 1
-    assert _batches([], size_of, 8) == []
+    assert len(batches_of(planned([1000] * 500), size_of, 8)) == 1
+    assert batches_of([], size_of, 8) == []
 
 
 @pytest.mark.parametrize(
-    ("count", "per_job", "lengths"), [(5, 2, [2, 2, 1]), (4, 9, [4]), (0, 1, [])]
+    ("count", "workers", "lengths"),
+    [(5, 3, [2, 2, 1]), (4, 1, [2, 2]), (0, 1, []), (3, 9, [1, 1, 1])],
 )
-def test_buckets_are_packed_in_runs(count: int, per_job: int, lengths: list[int]) -> None:
+def test_buckets_are_packed_in_runs(count: int, workers: int, lengths: list[int]) -> None:
     buckets = [(n, 10 * n, 10 * n + 10) for n in range(count)]
-    runs = list(_runs(buckets, per_job))
+    runs = runs_of(buckets, 128 * MIB, workers)
     assert [len(run) for run in runs] == lengths
     assert [bucket for run in runs for bucket in run] == buckets
 

@@ -69,9 +69,7 @@ integers = st.integers(-(2**63), 2**63 - 1)
 
 
 @given(st.lists(st.tuples(integers, integers), max_size=20), integers, integers)
-def test_judging_is_comparing_row_by_row(
-    rows: list[tuple[int, int]], low: int, high: int
-) -> None:
+def test_judging_is_comparing_row_by_row(rows: list[tuple[int, int]], low: int, high: int) -> None:
     values = np.array(rows, np.int64).reshape(-1, 2)
     signals = pa.table({"a": pa.array(values[:, 0]), "b": pa.array(values[:, 1])})
     rules = (Rule("low", "a", Side.MIN, low), Rule("high", "b", Side.MAX, high))

@@ -1,0 +1,73 @@
+"""Plans the packing of a new segment, and the holes in older ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from flows.build.pack import PunchJob, shard_names
+from flows.build.parent import Parent
+from flows.build.plan import BuildPlan
+from flows.build.resolve import ResolvedBuild, bucket_bounds, total_tokens
+from flows.build.worker import Assignment
+from lineage.errors import ConfigError
+from lineage.tables import binary_matrix
+from pipelines.shards.buckets import bucket_of, num_buckets
+from storage_tiers.dvc import MAX_FILES
+
+# A bucket's number, and its first and last row (exclusive) among the new documents.
+Bucket = tuple[int, int, int]
+
+# Tokens of one packing job rest in memory twice.
+_JOB_BYTES = 256 << 20
+
+
+def buckets_of(plan: BuildPlan, segment: str, new: pa.Table) -> list[Bucket]:
+    """The buckets of a new segment, each of which becomes a shard.
+
+    Raises:
+        ConfigError: more shards than one folder of DVC holds.
+    """
+    token_bytes = np.dtype(plan.tokenizer.dtype).itemsize
+    shard_tokens = max(1, plan.spec.shards.shard_bytes // token_bytes)
+    count = num_buckets(total_tokens(new), shard_tokens)
+    require_room(segment, count)
+    bounds = bucket_bounds(bucket_of(binary_matrix(new["shuffle_key"]), count), count)
+    return [(n, int(bounds[n]), int(bounds[n + 1])) for n in range(count)]
+
+
+def require_room(segment: str, num_shards: int) -> None:
+    """Refuses a segment of more objects than one folder of DVC holds, before it is packed.
+
+    Raises:
+        ConfigError: more than 2,500 shards, each of two objects.
+    """
+    if 2 * num_shards > MAX_FILES:
+        raise ConfigError(
+            f"{segment} would have {num_shards} shards, and DVC tracks {MAX_FILES // 2} at most",
+            "raise shard_mib in the spec, or build the sources in several steps",
+        )
+
+
+def runs_of(
+    buckets: Sequence[Bucket], shard_bytes: int, num_workers: int
+) -> list[tuple[Bucket, ...]]:
+    """Buckets in runs, each of which one job packs: bounded in memory, enough for all."""
+    per_job = max(1, min(_JOB_BYTES // shard_bytes, -(-len(buckets) // num_workers)))
+    return [tuple(buckets[at : at + per_job]) for at in range(0, len(buckets), per_job)]
+
+
+def punch_jobs(assignment: Assignment, parent: Parent, resolved: ResolvedBuild) -> list[PunchJob]:
+    """A job for each published shard that gets holes."""
+    removed = resolved.resolution.removed.select(["segment", "shard", "span"]).to_pylist()
+    rows: dict[tuple[int, int], list[int]] = {}
+    for row in removed:
+        rows.setdefault((row["segment"], row["shard"]), []).append(row["span"])
+    jobs = []
+    for (segment, shard), spans in sorted(rows.items()):
+        name = parent.segments[segment].name
+        samples, file = (parent.object(item) for item in shard_names(name, shard))
+        jobs.append(PunchJob(assignment, resolved.key, name, shard, samples, file, tuple(spans)))
+    return jobs
