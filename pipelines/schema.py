@@ -29,6 +29,9 @@ RECORDS = pa.schema(
     ]
 )
 
+# The columns of RECORDS that a source tells of a record besides its text.
+TOLD = ("url", "licence", "encoding")
+
 # One row a record that could not be read. `record` holds its first 64 KiB.
 QUARANTINE = pa.schema(
     [

@@ -23,7 +23,7 @@ from flows.build.parent import Parent, alive_documents, open_parent, parent_keys
 from flows.build.plan import BuildPlan, plan_build
 from flows.build.prepare import KIND, PreparedPartition, prepare_partitions
 from flows.build.publish import RECORDS, Publisher, seal_records
-from flows.build.records import partition_table, placed_decisions, placed_quarantine
+from flows.build.records import partition_table, placed_decisions, placed_quarantine, placed_signals
 from flows.build.report import BuildReport, nothing_new
 from flows.build.resolve import (
     NEW_KIND,
@@ -238,6 +238,7 @@ class _Build:
         plan, workspace = self._plan, self._workspace
         tables = {
             "decisions": placed_decisions(plan, resolved),
+            "signals": placed_signals(self._stage, plan, resolved),
             "quarantine": placed_quarantine(self._stage, plan, prepared, resolved.fresh),
             "partitions": partition_table(plan.partitions),
         }

@@ -10,10 +10,11 @@ import pyarrow.compute as pc
 
 from flows.build.plan import BuildPlan, PlannedPartition
 from flows.build.prepare import KIND, PreparedPartition
-from flows.build.resolve import ResolvedBuild
+from flows.build.resolve import ResolvedBuild, signals_of
 from flows.build.staged import staged, staged_table
+from lineage.digest import Digest
 from pipelines.decisions import DECISIONS
-from pipelines.schema import QUARANTINE
+from pipelines.schema import QUARANTINE, TOLD
 from storage_tiers.stage import StageStore
 
 _PLACE = [
@@ -54,6 +55,38 @@ def placed_decisions(plan: BuildPlan, resolved: ResolvedBuild) -> pa.Table:
     kept = decisions.drop_columns(list(_OWN))
     places = _places(plan, partition, files, offsets)
     return pa.table([*kept.columns, *places], schema=PLACED_DECISIONS)
+
+
+def placed_signals(stage: StageStore, plan: BuildPlan, resolved: ResolvedBuild) -> pa.Table:
+    """What was measured of each document, a row for each decision, in their order.
+
+    The columns are ``document_id``, what the source tells, and the signals; all but the
+    first are null for a removed document.
+    """
+    decisions = resolved.resolution.decisions
+    partition = decisions["partition"].fill_null(-1).to_numpy()
+    rows = decisions["row"].fill_null(0).to_numpy()
+    parts, order = [], np.full(len(rows), -1, np.int64)
+    start = 0
+    for ordinal in np.unique(partition[partition >= 0]).tolist():
+        mine = np.flatnonzero(partition == ordinal)
+        parts.append(_measured(stage, plan.partitions[ordinal].stage_key, rows[mine]))
+        order[mine] = start + np.arange(len(mine))
+        start += len(mine)
+    if not parts:
+        return decisions.select(["document_id"])
+    wanted = pa.array(order, mask=order < 0)
+    signals = pa.concat_tables(parts).take(wanted)
+    return signals.add_column(0, decisions.schema.field("document_id"), decisions["document_id"])
+
+
+def _measured(stage: StageStore, key: Digest, rows: np.ndarray) -> pa.Table:
+    entry = staged(stage, KIND, key)
+    told = staged_table(entry, "documents", [*TOLD, "num_chars", "num_bytes"])
+    signals = signals_of(entry, told)
+    for name in reversed(TOLD):
+        signals = signals.add_column(0, name, told[name])
+    return signals.take(pa.array(rows))
 
 
 def placed_quarantine(

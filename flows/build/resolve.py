@@ -20,10 +20,11 @@ from lineage.keys.sealing import parquet_writer
 from pipelines.dedup.resolve import Resolution, Resolving
 from pipelines.rules.decide import decide
 from pipelines.rules.rule import AnyRule
-from pipelines.schema import DOCUMENTS
+from pipelines.schema import DOCUMENTS, TOLD
 from storage_tiers.stage import StageEntry, StageStore
 
-_SLIM = [name for name in DOCUMENTS.names if name != "text"]
+# What resolving needs; what a source tells besides goes into the lists alone.
+_SLIM = [name for name in DOCUMENTS.names if name not in ("text", *TOLD)]
 _GROUP_ROWS = 1 << 16
 NEW_KIND = "resolutions"
 
@@ -118,10 +119,11 @@ def _judged(entry: StageEntry, rules: Sequence[AnyRule], ordinal: int, source: i
 
 def signals_of(entry: StageEntry, documents: pa.Table) -> pa.Table:
     """The signals of a partition, row by row, with the ones that every document has."""
-    measured = staged_table(entry, "signals") if "signals" in entry.receipt["seals"] else None
     signals = documents.select(["num_chars", "num_bytes"])
-    for name in () if measured is None else measured.column_names:
-        signals = signals.append_column(name, measured[name])
+    if "signals" in entry.receipt["seals"]:
+        measured = staged_table(entry, "signals")
+        for name in measured.column_names:
+            signals = signals.append_column(name, measured[name])
     return signals
 
 

@@ -124,8 +124,9 @@ def counted(
 
 def _counts(stage: StageStore, key: Digest) -> np.ndarray:
     """Tokens of each document of a finished job, in the order of its rows."""
-    counts = staged_table(staged(stage, KIND, key), "tokens", ["num_tokens"])
-    return counts["num_tokens"].to_numpy()
+    table = staged_table(staged(stage, KIND, key), "tokens", ["num_tokens"])
+    counts: np.ndarray = table["num_tokens"].to_numpy()
+    return counts
 
 
 def _tokenize(at: Bench, job: TokenizeJob) -> TokenizedPartition:

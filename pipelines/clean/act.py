@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pipelines.schema import TOLD
 from pipelines.transform import Transform
 
 Places = NDArray[np.int64]
 
 # What an act is shown of each document, beside the signals of the acts before it.
-SHOWN = ("text", "url", "licence", "encoding", "source")
+SHOWN = ("text", *TOLD, "source")
 # A sample of what was found in texts, masked.
 FINDINGS = pa.schema(
     [

@@ -103,7 +103,8 @@ def limits_of(signals: pa.Table, rule: Rule) -> NDArray[np.int64]:
     own = [rule.languages[name] for name in languages]
     table = np.array([none if limit is None else limit for limit in own] + [usual], np.int64)
     which = pc.index_in(signals[LANGUAGE], pa.array(languages, pa.string()))
-    return table[np.asarray(pc.fill_null(which, len(languages)))]
+    limits: NDArray[np.int64] = table[np.asarray(pc.fill_null(which, len(languages)))]
+    return limits
 
 
 def rules_transform(rules: Sequence[AnyRule]) -> Transform:
