@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from lineage.audit.answer import Answer
 from lineage.audit.index import Checkpoint, Run
 from lineage.audit.reading import Reading
+from lineage.audit.rules import rules_of
 from lineage.audit.search import Wanted, find_documents
 from lineage.consumption import DocumentSpan, history
 from lineage.errors import NotFound
@@ -56,7 +57,7 @@ def ask_why(reading: Reading, dataset: str, document: str) -> Answer:
     if not versions:
         raise NotFound(f"no version of {dataset} was published")
     found = find_documents(reading, versions, Wanted(id=document))
-    decided = {version.name: _decisions(reading, version, found) for version in versions}
+    decided = {version.name: _explained(reading, version, found) for version in versions}
     if not any(decided.values()):
         raise NotFound(
             f"{dataset} has no document {document}", "give a document id or a record's own id"
@@ -168,6 +169,35 @@ def _orders(content: ContentManifest, seed: int) -> Any:
         return Order(content.order_segments, parameters, seed, epoch)
 
     return order
+
+
+def _explained(
+    reading: Reading, version: Version, documents: Sequence[bytes]
+) -> list[dict[str, Any]]:
+    """The decisions, each with the document's signals and what every rule says of them."""
+    rows = _decisions(reading, version, documents)
+    content = reading.content(version)
+    rules = rules_of(content.transforms)
+    measured = _signals(reading, version, documents) if "signals" in content.tables else {}
+    for row in rows:
+        signals = measured.get((row["document_id"], row["path"], row["offset"]), {})
+        row["signals"] = signals
+        row["rules"] = [judged for rule in rules if (judged := rule.judged(signals))]
+    return rows
+
+
+def _signals(
+    reading: Reading, version: Version, documents: Sequence[bytes]
+) -> dict[tuple[str, str | None, int | None], dict[str, Any]]:
+    """Signals by document and place. The table has a row a decision, in the same order."""
+    decisions, signals = reading.table(version, "decisions"), reading.table(version, "signals")
+    wanted = pc.is_in(decisions["document_id"], pa.array(documents, _ID))
+    places = decisions.filter(wanted).select(["document_id", "path", "offset"]).to_pylist()
+    values = signals.filter(wanted).drop_columns(["document_id"]).to_pylist()
+    return {
+        (place["document_id"].hex(), place["path"], place["offset"]): row
+        for place, row in zip(places, values, strict=True)
+    }
 
 
 def _decisions(

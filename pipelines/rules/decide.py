@@ -108,16 +108,27 @@ def limits_of(signals: pa.Table, rule: Rule) -> NDArray[np.int64]:
 
 
 def rules_transform(rules: Sequence[AnyRule]) -> Transform:
-    """What a build key knows of deciding: every threshold, and the verdicts around each."""
+    """What a build key knows of deciding: every threshold, and the verdicts around each.
+
+    A parameter says what is kept: ``num_words >= 50``, ``hash_share <= 100000`` or
+    ``language in en pt``; ``NAME[zh]`` says it for documents in Chinese, and null that
+    the rule does not hold.
+    """
     parameters: dict[str, str | int | None] = {}
     for rule in rules:
         if isinstance(rule, OneOf):
-            parameters[rule.name] = " ".join(rule.words)
+            parameters[rule.name] = f"{rule.signal} in {' '.join(rule.words)}"
             continue
-        parameters[rule.name] = rule.threshold
+        parameters[rule.name] = _said(rule, rule.threshold)
         for language, limit in rule.languages.items():
-            parameters[f"{rule.name}[{language}]"] = limit
+            parameters[f"{rule.name}[{language}]"] = _said(rule, limit)
     return Transform(NAME, _REVISION, parameters, behaviour_of(map(_behaviour, rules)))
+
+
+def _said(rule: Rule, threshold: int | None) -> str | None:
+    if threshold is None:
+        return None
+    return f"{rule.signal} {'>=' if rule.side is Side.MIN else '<='} {threshold}"
 
 
 def _behaviour(rule: AnyRule) -> bytes:

@@ -73,7 +73,7 @@ _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\Z")
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
-    """One source of documents.
+    r"""One source of documents.
 
     Attributes:
         path: a glob, a file or a folder, relative to the workspace's root, or ``s3://``.
@@ -82,7 +82,7 @@ class SourceSpec:
         source_class: one of `SOURCE_CLASSES`.
         collected: ``YYYY-MM``.
         text: the field that holds the text: a name, a path such as ``meta.body``, or a
-            template such as ``{title}\\n\\n{body}``; unused where records have no fields.
+            template such as ``{title}\n\n{body}``; unused where records have no fields.
         id: the field that holds the record's own id, or None.
         url: the field that holds the document's address, or None.
         record_licence: the field that holds the record's own licence, or None.

@@ -67,6 +67,7 @@ def why_text(facts: Mapping[str, Any]) -> Iterator[str]:
         for decision in document["decisions"]:
             yield row("  in", decision["version"])
             yield from _decision(decision)
+            yield from _measured(decision)
         for version, place in document["lies_in"].items():
             if place["shards"]:
                 yield row("  lies in", f"{version}  {', '.join(place['shards'])}")
@@ -129,6 +130,22 @@ def _decision(decision: Mapping[str, Any] | None) -> Iterator[str]:
         yield row("  edited", decision["edits"])
     if decision["survivor_id"] and decision["survivor_id"] != decision["document_id"]:
         yield row("  survivor", decision["survivor_id"])
+
+
+def _measured(decision: Mapping[str, Any]) -> Iterator[str]:
+    """What every rule says of the document, and what was measured besides."""
+    for rule in decision["rules"]:
+        threshold = rule["threshold"]
+        limit = " ".join(threshold) if isinstance(threshold, list) else f"{threshold:,}"
+        value = f"{rule['value']:,}" if isinstance(rule["value"], int) else rule["value"]
+        word = "passes" if rule["passes"] else "FAILS"
+        yield row("  rule", f"{word} {rule['rule']}: {value} {rule['keeps']} {limit}")
+    judged = {rule["signal"] for rule in decision["rules"]}
+    for name, value in decision["signals"].items():
+        if name not in judged and value is not None:
+            yield row(
+                "  signal", f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
+            )
 
 
 def _given(run: Mapping[str, Any]) -> str:

@@ -49,11 +49,11 @@ def test_the_rules_are_one_transform_of_all_thresholds() -> None:
     )
     transform = rules_transform(rules)
     assert transform.parameters == {
-        "min_chars": 1,
+        "min_chars": "num_chars >= 1",
         "words": None,
-        "words[zh]": 9,
+        "words[zh]": "num_words <= 9",
         "words[ja]": None,
-        "language.allowed": "en pt",
+        "language.allowed": "language in en pt",
     }
     assert rules_transform(rules[1:]).digest() != transform.digest()
 
