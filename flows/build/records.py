@@ -77,6 +77,7 @@ def placed_signals(stage: StageStore, plan: BuildPlan, resolved: ResolvedBuild) 
         return decisions.select(["document_id"])
     wanted = pa.array(order, mask=order < 0)
     signals = pa.concat_tables(parts).take(wanted)
+    signals = signals.cast(pa.schema([column.with_nullable(True) for column in signals.schema]))
     return signals.add_column(0, decisions.schema.field("document_id"), decisions["document_id"])
 
 

@@ -11,6 +11,7 @@ from lineage.errors import ConfigError, IntegrityError, NotFound, Unavailable
 from shardline.cli.options import JsonOption, WorkspaceOption, open_workspace
 from shardline.cli.output import show
 from shardline.cli.texts import (
+    diff_text,
     documents_text,
     quarantine_text,
     run_text,
@@ -99,6 +100,23 @@ def quarantine(
 
     opened = open_workspace(workspace)
     show(ask_quarantine(_reading(opened, "audit"), version, limit), as_json, quarantine_text)
+
+
+def diff(
+    old: Annotated[str, typer.Argument(help="NAME@vN, the older version.")],
+    new: Annotated[str, typer.Argument(help="NAME@vN, the newer version.")],
+    limit: Annotated[int, typer.Option(min=0, help="Most documents listed of each kind.")] = 20,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell what changed between two versions.
+
+    Documents added, removed and changed, by reason and source.
+    """
+    from lineage.audit.diff import ask_diff
+
+    opened = open_workspace(workspace)
+    show(ask_diff(_reading(opened, "audit"), old, new, limit), as_json, diff_text)
 
 
 def why(

@@ -82,6 +82,22 @@ def quarantine_text(facts: Mapping[str, Any]) -> Iterator[str]:
         yield row("  record", f"{place}: {item['reason']} ({item['detail']})")
 
 
+def diff_text(facts: Mapping[str, Any]) -> Iterator[str]:
+    """What changed between two versions."""
+    yield row("from", facts["old"])
+    yield row("to", facts["new"])
+    yield row("unchanged", f"{facts['unchanged']:,} documents")
+    for kind in ("added", "removed", "changed"):
+        part = facts[kind]
+        yield row(kind, f"{part['documents']:,} documents, {part['tokens']:,} tokens")
+        for word in ("by_reason", "by_source"):
+            for name, count in part[word].items():
+                yield row(f"  {word.replace('_', ' ')}", f"{count:,} {name}")
+        for item in part["listed"]:
+            survivor = f", {item['survivor_id']} stands for it" if item["survivor_id"] else ""
+            yield row("  document", f"{item['document_id']}  {item['reason']}{survivor}")
+
+
 def verify_text(facts: Mapping[str, Any]) -> Iterator[str]:
     """What was checked, and what is wrong."""
     checked = facts["checked"]

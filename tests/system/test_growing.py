@@ -8,8 +8,11 @@ import shutil
 import numpy as np
 import pytest
 
+from flows.storage import workspace_tiers
+from lineage.audit.diff import ask_diff
+from lineage.audit.reading import Reading
 from lineage.consumption import DocumentSpan
-from lineage.errors import Conflict
+from lineage.errors import Conflict, NotFound
 from lineage.ids import RecordKey
 from tests.system.world import (
     DATASET,
@@ -182,3 +185,25 @@ def require_only_holes(old: Book, new: Book, shard: str, documents: list[bytes])
     assert not counts_now[hole].any()
     assert len({value.tobytes() for value in ids_now[hole]}) <= 1
     return int(hole.sum())
+
+
+def test_diff_tells_what_came_what_left_and_why(built: World) -> None:
+    gone = take_out(built, 0)
+    changed = json.loads(take_out(built, 1))
+    add_lines(built.help_files[1], [record(changed["text"] + "\n2026", changed["id"])])
+    add_lines(built.help_files[2], sample_lines("linux-doc", 1))
+    built.build()
+    with built.open() as workspace:
+        reading = Reading(workspace, workspace_tiers(workspace), "audit")
+        facts = ask_diff(reading, V1, V2, 50).facts
+        back = ask_diff(reading, V2, V1, 0)
+        with pytest.raises(NotFound):
+            ask_diff(reading, V1, f"{DATASET}@v3", 50)
+    assert [facts[kind]["documents"] for kind in ("added", "removed", "changed")] == [1, 1, 1]
+    assert facts["removed"]["by_reason"] == {"removed": 1}
+    assert facts["removed"]["by_source"] == {"help": 1}
+    (left,) = facts["removed"]["listed"]
+    assert left["document_id"] == document_id(built, json.loads(gone)["id"]).hex()
+    assert facts["changed"]["by_reason"] == {"kept": 1}
+    assert [back.facts[kind]["documents"] for kind in ("added", "removed")] == [1, 1]
+    assert not back.complete
