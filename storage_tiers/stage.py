@@ -100,6 +100,19 @@ class StageStore:
             ) from None
         return StageEntry(folder, receipt, self._seal)
 
+    def entries(self, kind: str) -> Iterator[StageEntry]:
+        """All finished entries of a kind, by key.
+
+        Raises:
+            IntegrityError: as `get`.
+        """
+        root = self._root / kind
+        for folder in sorted(root.iterdir()) if root.is_dir() else ():
+            if not folder.name.startswith("."):
+                entry = self.get(kind, Digest(bytes.fromhex(folder.name)))
+                if entry is not None:
+                    yield entry
+
     @contextmanager
     def write(self, kind: str, key: Digest) -> Iterator[StagePart]:
         """Writes an entry; it appears when the block ends well.

@@ -45,22 +45,22 @@ class Reading:
         self.workspace = workspace
         self._objects = objects
         self._purpose = purpose
-        self._leases: dict[str, KeyLease] = {}
+        self._leases: dict[tuple[str, str], KeyLease] = {}
         self._contents: dict[str, ContentManifest] = {}
         self._storages: dict[str, StorageManifest] = {}
         self.index = LedgerIndex(workspace.ledger.entries())
 
-    def lease(self, dataset: str) -> KeyLease:
+    def lease(self, dataset: str, zone: str = "processed") -> KeyLease:
         """The keys of a dataset; the first time, an access entry is appended.
 
         Raises:
             AccessDenied: no grant allows it.
         """
-        if dataset not in self._leases:
+        if (dataset, zone) not in self._leases:
             signer = self.workspace.signer("owner")
-            request = AccessRequest(signer, dataset, "processed", self._purpose)
-            self._leases[dataset] = self.workspace.gate.release(request)
-        return self._leases[dataset]
+            request = AccessRequest(signer, dataset, zone, self._purpose)
+            self._leases[dataset, zone] = self.workspace.gate.release(request)
+        return self._leases[dataset, zone]
 
     def content(self, version: Version) -> ContentManifest:
         """The verified content manifest of a version."""

@@ -9,7 +9,7 @@ from typing import NoReturn
 import typer
 
 from lineage.errors import ShardlineError, Unavailable
-from shardline.cli import approve, audit, build, demo, init, schedule, tier
+from shardline.cli import approve, audit, build, demo, init, report, schedule, tier
 
 INTERRUPTED = 130
 
@@ -26,6 +26,7 @@ app.command("build")(build.build)
 app.command("versions")(build.versions)
 app.command("approve")(approve.approve)
 app.command("why")(audit.why)
+app.command("report")(report.report)
 app.command("diff")(audit.diff)
 app.command("quarantine")(audit.quarantine)
 app.add_typer(audit.app, name="audit")

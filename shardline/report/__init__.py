@@ -1,0 +1,1 @@
+"""The report of a version: one page that stands by itself."""

@@ -1,0 +1,158 @@
+"""What a report states: counts by rule, source, language and licence, and histograms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from lineage.audit.rules import Keeps, VersionRule
+from shardline.report.charts import Threshold, histogram, shares
+
+_MILLION = 1_000_000
+_SHARE_ENDINGS = ("_share", "_ratio", "_coverage", "_millionths")
+_LANGUAGE, _LICENCE = "language", "licence_spdx"
+_NEAR, _EXACT = "near_duplicate", "exact_duplicate"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The histogram of one signal.
+
+    Attributes:
+        name: of the signal.
+        rules: what the rules on it keep, in words.
+        picture: inline SVG.
+    """
+
+    name: str
+    rules: tuple[str, ...]
+    picture: Markup
+
+
+def scale_of(name: str) -> int:
+    """What one of a signal's axis is worth: millionths are shown as shares."""
+    return _MILLION if name.endswith(_SHARE_ENDINGS) else 1
+
+
+def funnel(books: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The way of all records through the stages: in, kept, and what became of the rest."""
+    first = int(books[0]["in"]["records"]) if books else 0
+    rows = []
+    for book in books:
+        lost = [
+            {"word": word, "rule": rule, "records": int(count["records"])}
+            for word in ("quarantined", "dropped")
+            for rule, count in book[word].items()
+        ]
+        kept = int(book["kept"]["records"])
+        rows.append(
+            {
+                "stage": book["stage"],
+                "in": int(book["in"]["records"]),
+                "kept": kept,
+                "bytes": int(book["kept"]["bytes"]),
+                "tokens": int(book["kept"]["tokens"]),
+                "share": kept / first if first else 0.0,
+                "lost": sorted(lost, key=lambda item: (-item["records"], item["rule"])),
+            }
+        )
+    return rows
+
+
+def drops_by_rule(decisions: pa.Table) -> dict[str, Any]:
+    """Dropped documents by rule and source: the sources, and a row a rule."""
+    sources = sorted(pc.unique(decisions["source"]).drop_null().to_pylist())
+    dropped = decisions.filter(pc.equal(decisions["verdict"], "dropped"))
+    counts = Counter(zip(dropped["rule"].to_pylist(), dropped["source"].to_pylist(), strict=True))
+    totals = Counter(dropped["rule"].to_pylist())
+    documents = Counter(decisions["source"].to_pylist())
+    rows = [
+        {"rule": rule, "total": total, "counts": [counts[rule, source] for source in sources]}
+        for rule, total in sorted(totals.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return {"sources": sources, "documents": [documents[s] for s in sources], "rows": rows}
+
+
+def charts(decisions: pa.Table, rules: list[VersionRule]) -> list[Chart]:
+    """A histogram for each measured signal, with the thresholds of its rules."""
+    kept = np.asarray(pc.equal(decisions["verdict"], "kept"))
+    found = []
+    for name in decisions.column_names:
+        column = decisions[name]
+        if column.type != pa.int64() or name in _NO_SIGNAL or column.null_count == len(column):
+            continue
+        known = np.asarray(column.is_valid())
+        values: NDArray[np.int64] = column.drop_null().to_numpy()
+        limits = [(rule.name, keeps) for rule in rules for keeps in _of(rule, name)]
+        lines = [Threshold(rule, _number(keeps) / scale_of(name)) for rule, keeps in limits]
+        if not limits and not values.any():
+            continue
+        picture = histogram(values, kept[known], lines, scale_of(name))
+        said = tuple(_said(rule, keeps, scale_of(name)) for rule, keeps in limits)
+        found.append(Chart(name, said, picture))
+    return sorted(found, key=lambda chart: (not chart.rules, chart.name))
+
+
+_NO_SIGNAL = {"value", "threshold", "num_tokens", "offset"}
+
+
+def languages(decisions: pa.Table) -> list[tuple[str, int, float]]:
+    """Kept documents by detected language."""
+    return _kept_by(decisions, _LANGUAGE)
+
+
+def licences(decisions: pa.Table) -> list[tuple[str, int, float]]:
+    """Kept documents by the record's own licence, where there is one."""
+    return _kept_by(decisions, _LICENCE)
+
+
+def duplicates(decisions: pa.Table, alarm: int) -> dict[str, Any]:
+    """Exact and near duplicates, and the largest clusters: a survivor and all it stands for.
+
+    Args:
+        alarm: documents from which on a cluster is pointed out.
+    """
+    both = pa.array([_EXACT, _NEAR], pa.string())
+    rows = decisions.filter(pc.is_in(decisions["rule"], both))
+    sizes = Counter(rows["survivor_id"].to_pylist())
+    largest = sorted(sizes.items(), key=lambda item: (-item[1], item[0] or b""))[:5]
+    by_rule = Counter(rows["rule"].to_pylist())
+    return {
+        "exact": by_rule[_EXACT],
+        "near": by_rule[_NEAR],
+        "clusters": [
+            {"survivor": survivor.hex(), "documents": count + 1, "alarm": count + 1 >= alarm}
+            for survivor, count in largest
+            if survivor is not None
+        ],
+    }
+
+
+def _kept_by(decisions: pa.Table, name: str) -> list[tuple[str, int, float]]:
+    if name not in decisions.column_names:
+        return []
+    kept = decisions.filter(pc.equal(decisions["verdict"], "kept"))
+    counts = Counter(kept[name].fill_null("unknown").to_pylist())
+    return shares(counts)[:40]
+
+
+def _of(rule: VersionRule, signal: str) -> list[Keeps]:
+    every = [rule.keeps, *rule.languages.values()]
+    return [keeps for keeps in every if keeps is not None and keeps.signal == signal]
+
+
+def _number(keeps: Keeps) -> int:
+    return keeps.limit if isinstance(keeps.limit, int) else 0
+
+
+def _said(rule: str, keeps: Keeps, scale: int) -> str:
+    limit = _number(keeps) / scale
+    return f"{rule}: keeps {keeps.side} {limit:,g}"
