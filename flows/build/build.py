@@ -23,6 +23,7 @@ from flows.build.parent import Parent, alive_documents, open_parent, parent_keys
 from flows.build.plan import BuildPlan, plan_build
 from flows.build.prepare import KIND, PreparedPartition, prepare_partitions
 from flows.build.publish import RECORDS, Publisher, seal_records
+from flows.build.rails import require_readable
 from flows.build.records import partition_table, placed_decisions, placed_quarantine, placed_signals
 from flows.build.report import BuildReport, nothing_new
 from flows.build.resolve import (
@@ -119,6 +120,7 @@ class _Build:
 
     def run(self) -> BuildReport:
         prepared = self._prepare()
+        require_readable(self._plan.spec, prepared)
         parent = open_parent(self._workspace, self._plan, self._lease)
         resolved = self._conductor.call("resolve", partial(self._resolve, parent, prepared))
         tokenized = self._tokenize(resolved)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lineage.errors import ConfigError
 from pipelines.clean.act import Act
 from pipelines.clean.nfc import Nfc
 from pipelines.rules.rule import AnyRule, Rule, Side
 from pipelines.spec.dataset import CleanSpec, DatasetSpec
+from pipelines.spec.limits import LimitSpec
+
+# Signals that every document has, whatever the spec.
+_ALWAYS = ("num_chars", "num_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +41,27 @@ class Cleaning:
             NotFound, ConfigError: a file that the spec names is missing or wrong.
         """
         acts: tuple[Act, ...] = (Nfc(),) if spec.clean.normalize == "NFC" else ()
-        return cls(acts, _length_rules(spec.clean))
+        rules = (*_length_rules(spec.clean), *_limit_rules(spec.limits))
+        _require_measured(acts, rules)
+        return cls(acts, rules)
+
+
+def _require_measured(acts: Sequence[Act], rules: Sequence[AnyRule]) -> None:
+    known = [*_ALWAYS, *(column.name for act in acts for column in act.columns)]
+    for rule in rules:
+        if rule.signal not in known:
+            near = difflib.get_close_matches(rule.signal, known, n=1, cutoff=0.0)
+            raise ConfigError(
+                f"the rule {rule.name} stands on {rule.signal!r}, which nothing measures",
+                f"the nearest signal that is measured is {near[0]!r}",
+            )
+
+
+def _limit_rules(limits: Sequence[LimitSpec]) -> Iterator[Rule]:
+    for limit in limits:
+        for side, threshold in ((Side.MIN, limit.min), (Side.MAX, limit.max)):
+            if threshold is not None:
+                yield Rule(f"limits.{limit.signal}.{side}", limit.signal, side, threshold)
 
 
 def _length_rules(spec: CleanSpec) -> tuple[Rule, ...]:

@@ -39,6 +39,9 @@ REASONS = frozenset(
     }
 )
 
+# Reasons that are no loss: records of a kind that is no document.
+PASSED_OVER = frozenset({"no_page"})
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:

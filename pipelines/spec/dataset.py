@@ -6,12 +6,21 @@ filled in, so that writing a default out changes nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
 from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import ConfigError, NotFound
 from lineage.fields import Fields, read_fields
+from pipelines.spec.limits import (
+    NO_LIMIT,
+    LimitSpec,
+    QuarantineLimit,
+    limit_spec,
+    quarantine_limit,
+)
+from pipelines.spec.section import section_json
 from pipelines.spec.source import NAME, NAME_HINT, SourceSpec, source_spec
 
 _KIB = 1024
@@ -66,6 +75,8 @@ class DatasetSpec:
     Attributes:
         seed: of the global shuffle, 0 to 2**64 - 1.
         sources: in the order of the file; a source's ordinal is its place here.
+        max_quarantined: how many records may be unreadable before a build stops.
+        limits: thresholds on signals, asked after the rule sets.
     """
 
     name: str
@@ -74,6 +85,8 @@ class DatasetSpec:
     clean: CleanSpec
     tokenizer: TokenizerSpec
     shards: ShardSpec
+    max_quarantined: QuarantineLimit = NO_LIMIT
+    limits: tuple[LimitSpec, ...] = ()
 
     def digest(self) -> Digest:
         """The digest of the canonical JSON of all fields (frozen, docs/formats.md section 5)."""
@@ -81,15 +94,15 @@ class DatasetSpec:
 
 
 def spec_to_json(spec: DatasetSpec) -> dict[str, object]:
-    """All fields of a spec as JSON values, under a format version."""
-    return {
-        "format": "shardline/spec/v1",
-        "name": spec.name,
-        "seed": spec.seed,
-        "sources": [_fields_of(source) for source in spec.sources],
-        "clean": _fields_of(spec.clean),
-        "tokenizer": _fields_of(spec.tokenizer),
-        "shards": _fields_of(spec.shards),
+    """All fields of a spec as JSON values, under a format version.
+
+    Sections that a spec does not use do not stand, so that one more kind of section
+    renames no spec.
+    """
+    members = {item.name: getattr(spec, item.name) for item in fields(spec)}
+    used = {name: value for name, value in members.items() if value != _UNUSED.get(name)}
+    return {"format": "shardline/spec/v2"} | {
+        name: section_json(value) for name, value in used.items()
     }
 
 
@@ -112,28 +125,38 @@ def load_spec(path: Path) -> DatasetSpec:
         Unavailable: the file cannot be read.
     """
     where = path.name
-    known = ("name", "seed", "sources", "clean", "tokenizer", "shards")
     try:
-        fields = read_fields(path, known)
+        table = read_fields(path, DatasetSpec.__slots__)
     except NotFound:
         raise NotFound(f"there is no spec {path.name}", "write it under specs/") from None
-    name = fields.text("name", path.stem)
+    name = table.text("name", path.stem)
     if not NAME.match(name):
-        fields.refuse("name", f"{name!r} is no dataset name", NAME_HINT)
+        table.refuse("name", f"{name!r} is no dataset name", NAME_HINT)
     if name != path.stem:
-        fields.refuse("name", f"{name!r} stands in {path.name}", f"call the file {name}.toml")
+        table.refuse("name", f"{name!r} stands in {path.name}", f"call the file {name}.toml")
     return DatasetSpec(
         name=name,
-        seed=fields.integer("seed", 0, 2**64 - 1),
-        sources=_sources(fields, where),
-        clean=_clean(fields.value("clean") if "clean" in fields else {}, where),
-        tokenizer=_tokenizer(fields.value("tokenizer"), where),
-        shards=_shards(fields.value("shards") if "shards" in fields else {}, where),
+        seed=table.integer("seed", 0, 2**64 - 1),
+        sources=_sources(table, where),
+        clean=_clean(table.value("clean") if "clean" in table else {}, where),
+        tokenizer=_tokenizer(table.value("tokenizer"), where),
+        shards=_shards(table.value("shards") if "shards" in table else {}, where),
+        max_quarantined=quarantine_limit(table),
+        limits=tuple(limit_spec(*item) for item in _tables(table, "limits")),
     )
 
 
-def _fields_of(record: SourceSpec | CleanSpec | TokenizerSpec | ShardSpec) -> dict[str, object]:
-    return {name: getattr(record, name) for name in type(record).__slots__}
+_UNUSED: Mapping[str, object] = {
+    item.name: item.default for item in fields(DatasetSpec) if item.default is not MISSING
+}
+
+
+def _tables(spec: Fields, name: str) -> list[tuple[object, str]]:
+    """The tables of a list such as ``[[limits]]``, each with its name for messages."""
+    tables = spec.value(name) if name in spec else []
+    if not isinstance(tables, list):
+        spec.refuse(name, f"a list of tables [[{name}]] was expected")
+    return [(table, f"{spec.where}, {name} {i}") for i, table in enumerate(tables, 1)]
 
 
 def _sources(fields: Fields, where: str) -> tuple[SourceSpec, ...]:

@@ -24,6 +24,9 @@ class QuarantineLimit:
     share: int | None = None
 
 
+NO_LIMIT = QuarantineLimit()
+
+
 @dataclass(frozen=True, slots=True)
 class LimitSpec:
     """A threshold on one signal, in its own unit: whole numbers, or millionths of a share."""
@@ -40,7 +43,7 @@ def quarantine_limit(fields: Fields) -> QuarantineLimit:
         ConfigError: another type, or out of range.
     """
     if "max_quarantined" not in fields:
-        return QuarantineLimit()
+        return NO_LIMIT
     if isinstance(fields.value("max_quarantined"), float):
         return QuarantineLimit(share=fields.millionths("max_quarantined", 0, 1))
     return QuarantineLimit(records=fields.integer("max_quarantined", 0, _MOST))

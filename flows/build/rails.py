@@ -1,0 +1,51 @@
+"""Rails: what stops a build that lost too much, before anything is published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flows.build.prepare import PreparedPartition
+from lineage.errors import ConfigError
+from pipelines.books import Books
+from pipelines.ingest.chunk import PASSED_OVER
+from pipelines.spec.dataset import DatasetSpec
+from pipelines.spec.limits import NO_LIMIT, QuarantineLimit
+
+_MILLION = 1_000_000
+
+
+def require_readable(spec: DatasetSpec, prepared: Sequence[PreparedPartition]) -> None:
+    """Refuses a build of which more records are unreadable than the spec allows.
+
+    Raises:
+        ConfigError: names the reasons and their counts.
+    """
+    if spec.max_quarantined == NO_LIMIT:
+        return
+    book = Books.total(Books.parse(list(item.books)) for item in prepared).stage("ingest")
+    unread = {
+        reason: count.records
+        for reason, count in book.quarantined.items()
+        if reason not in PASSED_OVER
+    }
+    total = sum(unread.values())
+    if not _too_many(spec.max_quarantined, total, book.in_.records):
+        return
+    reasons = ", ".join(f"{count:,} by {reason}" for reason, count in sorted(unread.items()))
+    raise ConfigError(
+        f"{spec.name}: {total:,} of {book.in_.records:,} records could not be read ({reasons}), "
+        f"and max_quarantined allows {_allowed(spec.max_quarantined)}",
+        "look at the source files, or raise max_quarantined in the spec",
+    )
+
+
+def _too_many(limit: QuarantineLimit, unread: int, records: int) -> bool:
+    if limit.records is not None:
+        return unread > limit.records
+    return unread * _MILLION > (limit.share or 0) * records
+
+
+def _allowed(limit: QuarantineLimit) -> str:
+    if limit.records is not None:
+        return f"{limit.records:,}"
+    return f"{(limit.share or 0) / _MILLION:.4%}".rstrip("0").rstrip(".%") + " %"
