@@ -17,13 +17,14 @@ from flows.build.announcer import Announcer
 from flows.build.assemble import assemble
 from flows.build.batches import batches_of
 from flows.build.conductor import Conductor
+from flows.build.near import CHOICES, CONTESTS, decide_near, lay_out, near_duplicates
 from flows.build.pack import SHARD_KIND, PackJob, pack_shards, punch_shard
 from flows.build.packing import buckets_of, punch_jobs, runs_of
 from flows.build.parent import Parent, alive_documents, open_parent, parent_keys
 from flows.build.plan import BuildPlan, plan_build
 from flows.build.prepare import KIND, PreparedPartition, prepare_partitions
 from flows.build.publish import RECORDS, Publisher, seal_records
-from flows.build.rails import require_readable
+from flows.build.rails import require_kept, require_readable
 from flows.build.records import partition_table, placed_decisions, placed_quarantine, placed_signals
 from flows.build.report import BuildReport, nothing_new
 from flows.build.resolve import (
@@ -122,7 +123,14 @@ class _Build:
         prepared = self._prepare()
         require_readable(self._plan.spec, prepared)
         parent = open_parent(self._workspace, self._plan, self._lease)
-        resolved = self._conductor.call("resolve", partial(self._resolve, parent, prepared))
+        documents, resolving = self._conductor.call(
+            "resolve", partial(self._resolve, parent, prepared)
+        )
+        if self._plan.spec.duplicates.near:
+            self._drop_near(documents, resolving)
+        resolved = self._conductor.call(
+            "conclude", partial(self._conclude, parent, documents, resolving)
+        )
         tokenized = self._tokenize(resolved)
         resolved = self._conductor.call("count", partial(counted, self._stage, resolved, tokenized))
         segments = self._shard(parent, resolved, tokenized)
@@ -159,12 +167,26 @@ class _Build:
             count = Count() if book is None else book.in_ if stage == "ingest" else book.kept
             self._announce.advance(stage, count.records, count.bytes, 0)
 
-    def _resolve(self, parent: Parent, prepared: Sequence[PreparedPartition]) -> ResolvedBuild:
+    def _resolve(
+        self, parent: Parent, prepared: Sequence[PreparedPartition]
+    ) -> tuple[pa.Table, Resolving]:
         published = alive_documents(self._workspace, parent, self._lease)
-        keys = parent_keys(self._workspace, parent, self._lease)
         sources, rules = self._source_ordinals(parent), self._cleaning.rules
         documents = judged_documents(self._stage, self._plan, prepared, rules, sources)
-        resolving = Resolving(documents, published)
+        return documents, Resolving(documents, published)
+
+    def _drop_near(self, documents: pa.Table, resolving: Resolving) -> None:
+        contest = resolving.contest()
+        lay = partial(lay_out, self._stage, self._plan, self._assignment, documents, contest)
+        ring = self._conductor.call("contest", lay)
+        keys = list(self._conductor.map("near", decide_near, ring.jobs))
+        near = near_duplicates(self._stage, ring, keys)
+        threshold = self._plan.spec.duplicates.similarity
+        resolving.make_way(near.rows, near.survivors, near.similarity, threshold)
+        require_kept(self._plan.spec, *resolving.near_by_source())
+
+    def _conclude(self, parent: Parent, documents: pa.Table, resolving: Resolving) -> ResolvedBuild:
+        keys = parent_keys(self._workspace, parent, self._lease)
         return conclude(self._stage, self._plan, documents, resolving, keys)
 
     def _source_ordinals(self, parent: Parent) -> tuple[int, ...]:
@@ -267,7 +289,7 @@ class _Build:
     def _prune(self) -> None:
         """Drops what the next build cannot reuse: only partitions stay in the stage store."""
         self._stage.prune(KIND, {item.stage_key for item in self._plan.partitions})
-        for kind in (NEW_KIND, TOKENS_KIND, RECORDS, SHARD_KIND):
+        for kind in (CONTESTS, CHOICES, NEW_KIND, TOKENS_KIND, RECORDS, SHARD_KIND):
             self._stage.prune(kind, set())
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from flows.build import pack, prepare, tokenize
+from flows.build import near, pack, prepare, tokenize
 from pipelines.shards.gather import gather
 
-__all__ = ["pack", "prepare", "tokenize"]
+__all__ = ["near", "pack", "prepare", "tokenize"]
 
 gather([pa.array([b"\0\0"], pa.large_binary())], np.zeros((1, 2), np.int64))

@@ -18,6 +18,7 @@ from pipelines.ingest.read import read_transform
 from pipelines.rules.decide import rules_transform
 from pipelines.shards.write import rows_per_group
 from pipelines.spec.dataset import DatasetSpec, load_spec
+from pipelines.spec.section import section_json
 from pipelines.tokens.tokenizer import Tokenizer, TokenizerIdentity
 from pipelines.transform import Transform
 
@@ -124,6 +125,7 @@ def _act(
                 "format": _STAGE_FORMAT,
                 "seed": spec.seed,
                 "transforms": [transform.digest() for transform in transforms],
+                "duplicates": digest_of(canonical_json(section_json(spec.duplicates))),
                 "tokenizer": tokenizer.to_json(),
             }
         )

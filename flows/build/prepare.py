@@ -21,7 +21,7 @@ from flows.build.worker import Assignment, Bench, bench
 from lineage.keys.sealing import parquet_writer
 from pipelines.books import Books, book_ingest
 from pipelines.clean.act import FINDINGS
-from pipelines.clean.clean import clean_records, signals_schema
+from pipelines.clean.clean import bands_schema, clean_records, signals_schema
 from pipelines.ingest.chunk import Chunk
 from pipelines.ingest.read import read_partition
 from pipelines.schema import DOCUMENTS, QUARANTINE
@@ -131,6 +131,7 @@ class _Work:
         self._write("documents", cleaned.documents)
         self._write("signals", cleaned.signals)
         self._write("findings", cleaned.findings)
+        self._write("bands", cleaned.bands)
 
     def _write(self, name: str, table: pa.Table) -> None:
         if table.num_rows and name in self._writers:
@@ -146,7 +147,11 @@ class _Work:
 def _files(at: Bench) -> dict[str, pa.Schema]:
     signals = signals_schema(at.cleaning.acts)
     files = {"documents": DOCUMENTS, "quarantine": QUARANTINE, "findings": FINDINGS}
-    return files | ({"signals": signals} if len(signals) else {})
+    if len(signals):
+        files["signals"] = signals
+    if at.spec.duplicates.near:
+        files["bands"] = bands_schema(at.spec.duplicates.bands)
+    return files
 
 
 def _writer(part: StagePart, name: str, schema: pa.Schema) -> pq.ParquetWriter:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from flows.build.prepare import PreparedPartition
 from lineage.errors import ConfigError
 from pipelines.books import Books
@@ -37,6 +39,25 @@ def require_readable(spec: DatasetSpec, prepared: Sequence[PreparedPartition]) -
         f"and max_quarantined allows {_allowed(spec.max_quarantined)}",
         "look at the source files, or raise max_quarantined in the spec",
     )
+
+
+def require_kept(spec: DatasetSpec, contested: np.ndarray, near: np.ndarray) -> None:
+    """Refuses a build in which a source lost too many documents as near duplicates.
+
+    Args:
+        contested, near: documents of each source ordinal that took part, and that make way.
+
+    Raises:
+        ConfigError: names the source and the share.
+    """
+    cap = spec.duplicates.max_removed
+    for ordinal in np.flatnonzero(near * _MILLION > cap * contested).tolist():
+        name, lost, all_ = spec.sources[ordinal].name, int(near[ordinal]), int(contested[ordinal])
+        raise ConfigError(
+            f"{spec.name}: {lost:,} of {all_:,} documents of source {name} would leave as near "
+            f"duplicates, and max_removed allows {cap / _MILLION:g} of them",
+            "look at the source; then raise max_removed or similarity in [duplicates]",
+        )
 
 
 def _too_many(limit: QuarantineLimit, unread: int, records: int) -> bool:

@@ -36,12 +36,14 @@ class Effect:
         texts: what they become.
         signals: columns by name, a value a document: int64, or string for a word.
         findings: FINDINGS, or None.
+        bands: band keys of each text (uint64, a column a band), or None.
     """
 
     places: Places = field(default_factory=lambda: np.zeros(0, np.int64))
     texts: pa.LargeStringArray = field(default_factory=lambda: pa.array([], pa.large_string()))
     signals: Mapping[str, pa.Array] = field(default_factory=dict)
     findings: pa.Table | None = None
+    bands: NDArray[np.uint64] | None = None
 
 
 class Act(Protocol):

@@ -23,11 +23,13 @@ class Cleaned:
         documents: DOCUMENTS.
         signals: a column a signal.
         findings: FINDINGS, in the order of the rows.
+        bands: a column of uint64 a band; no columns where near duplicates are not looked for.
     """
 
     documents: pa.Table
     signals: pa.Table
     findings: pa.Table
+    bands: pa.Table
 
 
 def clean_records(records: pa.Table, acts: Sequence[Act], source: str, hasher: IdHasher) -> Cleaned:
@@ -53,12 +55,18 @@ def clean_records(records: pa.Table, acts: Sequence[Act], source: str, hasher: I
         pa.Table.from_arrays(documents, schema=DOCUMENTS),
         way.documents.select(way.signals) if way.signals else pa.table({}),
         pa.concat_tables([FINDINGS.empty_table(), *way.findings]),
+        way.bands,
     )
 
 
 def signals_schema(acts: Sequence[Act]) -> pa.Schema:
     """The columns of all signals that acts give, in order."""
     return pa.schema([column for act in acts for column in act.columns])
+
+
+def bands_schema(bands: int) -> pa.Schema:
+    """One column of band keys a band."""
+    return pa.schema([pa.field(f"band_{number:02d}", pa.uint64()) for number in range(bands)])
 
 
 class _Way:
@@ -68,6 +76,7 @@ class _Way:
         self.documents = documents
         self.signals: list[str] = []
         self.findings: list[pa.Table] = []
+        self.bands = pa.table({})
         self._editors: list[tuple[str, Places]] = []
 
     def take(self, act: Act) -> None:
@@ -78,6 +87,9 @@ class _Way:
             self.signals.append(column.name)
         if effect.findings is not None:
             self.findings.append(effect.findings)
+        if effect.bands is not None:
+            columns = [pa.array(column) for column in effect.bands.T]
+            self.bands = pa.table(columns, schema=bands_schema(len(columns)))
         if len(effect.places):
             texts = replaced(self.documents["text"].combine_chunks(), effect.places, effect.texts)
             self.documents = self.documents.set_column(0, "text", texts)

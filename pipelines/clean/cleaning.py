@@ -11,6 +11,8 @@ from lineage.errors import ConfigError
 from pipelines.clean.act import Act
 from pipelines.clean.nfc import Nfc
 from pipelines.rules.rule import AnyRule, Rule, Side
+from pipelines.signals.catalogue import SIGNALS
+from pipelines.signals.measured import Measured
 from pipelines.spec.dataset import CleanSpec, DatasetSpec
 from pipelines.spec.limits import LimitSpec
 
@@ -40,10 +42,15 @@ class Cleaning:
         Raises:
             NotFound, ConfigError: a file that the spec names is missing or wrong.
         """
-        acts: tuple[Act, ...] = (Nfc(),) if spec.clean.normalize == "NFC" else ()
-        rules = (*_length_rules(spec.clean), *_limit_rules(spec.limits))
+        published = [rule for rules in spec.rules for rule in rules.rules()]
+        rules = (*_length_rules(spec.clean), *published, *_limit_rules(spec.limits))
+        acts: list[Act] = [Nfc()] if spec.clean.normalize == "NFC" else []
+        wanted = SIGNALS.keys() & {rule.signal for rule in rules}
+        near = spec.duplicates if spec.duplicates.near else None
+        if wanted or near:
+            acts.append(Measured(wanted, near))
         _require_measured(acts, rules)
-        return cls(acts, rules)
+        return cls(tuple(acts), rules)
 
 
 def _require_measured(acts: Sequence[Act], rules: Sequence[AnyRule]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import ConfigError, NotFound
 from lineage.fields import Fields, read_fields
+from pipelines.spec.duplicates import EXACT_ONLY, DuplicatesSpec, duplicates_spec
 from pipelines.spec.limits import (
     NO_LIMIT,
     LimitSpec,
@@ -20,6 +21,7 @@ from pipelines.spec.limits import (
     limit_spec,
     quarantine_limit,
 )
+from pipelines.spec.rules import RuleSetSpec, rule_set_specs
 from pipelines.spec.section import section_json
 from pipelines.spec.source import NAME, NAME_HINT, SourceSpec, source_spec
 
@@ -76,6 +78,8 @@ class DatasetSpec:
         seed: of the global shuffle, 0 to 2**64 - 1.
         sources: in the order of the file; a source's ordinal is its place here.
         max_quarantined: how many records may be unreadable before a build stops.
+        rules: published rule sets with their thresholds.
+        duplicates: what counts as a near duplicate.
         limits: thresholds on signals, asked after the rule sets.
     """
 
@@ -86,6 +90,8 @@ class DatasetSpec:
     tokenizer: TokenizerSpec
     shards: ShardSpec
     max_quarantined: QuarantineLimit = NO_LIMIT
+    rules: tuple[RuleSetSpec, ...] = ()
+    duplicates: DuplicatesSpec = EXACT_ONLY
     limits: tuple[LimitSpec, ...] = ()
 
     def digest(self) -> Digest:
@@ -142,6 +148,10 @@ def load_spec(path: Path) -> DatasetSpec:
         tokenizer=_tokenizer(table.value("tokenizer"), where),
         shards=_shards(table.value("shards") if "shards" in table else {}, where),
         max_quarantined=quarantine_limit(table),
+        duplicates=duplicates_spec(table.value("duplicates"), where)
+        if "duplicates" in table
+        else EXACT_ONLY,
+        rules=rule_set_specs(table.value("rules"), where) if "rules" in table else (),
         limits=tuple(limit_spec(*item) for item in _tables(table, "limits")),
     )
 

@@ -1,0 +1,270 @@
+"""Near duplicates: who contests with whom is found here, and decided in workers on the texts.
+
+Memory here: the band keys that are held at once (256 MiB, or one band of all documents),
+and 24 bytes for each pair of a document and a crowd. In a worker: the texts of some
+components (64 MiB, or the largest component) and their shingles, about three times that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from flows.build.plan import BuildPlan
+from flows.build.prepare import KIND as PREPARED
+from flows.build.resolve import resolution_key
+from flows.build.staged import staged, staged_rows, staged_table
+from flows.build.worker import Assignment, Bench, bench
+from lineage.digest import Digest, canonical_json, digest_of
+from lineage.keys.sealing import open_parquet, parquet_writer
+from pipelines.dedup.choose import choose
+from pipelines.dedup.crowds import components, crowds
+from pipelines.dedup.order import Ints
+from pipelines.dedup.resolve import Contest
+from pipelines.dedup.shingles import shingles
+from pipelines.signals.segments import Segmenter
+from storage_tiers.stage import StageStore
+
+CONTESTS, CHOICES = "contests", "choices"
+_HELD_BYTES = 256 << 20
+_JOB_CHARS = 32 << 20
+_GROUP_ROWS = 1 << 16
+
+# A row a document that shares a crowd, by component and rank; and its crowds.
+_MEMBERS = pa.schema([pa.field("partition", pa.int32()), pa.field("row", pa.int64())])
+_CROWDS = pa.schema([pa.field("crowd", pa.int64()), pa.field("member", pa.int64())])
+_CHOSEN = pa.schema(
+    [
+        pa.field("member", pa.int64()),
+        pa.field("survivor", pa.int64()),
+        pa.field("similarity", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NearJob:
+    """Some components of a contest.
+
+    Attributes:
+        contest: its key in the stage store.
+        members: first and last (exclusive) of its members.
+        pairs: first and last (exclusive) of the pairs of crowd and member.
+        partitions: stage key of each partition that holds a member.
+    """
+
+    assignment: Assignment
+    contest: Digest
+    members: tuple[int, int]
+    pairs: tuple[int, int]
+    partitions: Mapping[int, Digest]
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """A contest that was laid out.
+
+    Attributes:
+        rows: of the input, of each member.
+        jobs: what is to be decided.
+        largest: documents of the largest component.
+    """
+
+    rows: Ints
+    jobs: tuple[NearJob, ...]
+    largest: int
+
+
+@dataclass(frozen=True, slots=True)
+class NearDuplicates:
+    """What the workers decided.
+
+    Attributes:
+        rows, survivors: of the input: who makes way, and for whom.
+        similarity: of each pair, in millionths.
+        compared, cut_off: pairs of texts that were compared, and that were not since a
+            crowd held too many survivors.
+    """
+
+    rows: Ints
+    survivors: Ints
+    similarity: Ints
+    compared: int
+    cut_off: int
+
+
+def lay_out(
+    stage: StageStore,
+    plan: BuildPlan,
+    assignment: Assignment,
+    documents: pa.Table,
+    contest: Contest,
+) -> Ring:
+    """Finds who shares a band key, and stages the contest for the workers.
+
+    Args:
+        documents: the input, by partition and row.
+    """
+    crowd, document = _crowds(stage, plan, documents, contest)
+    component = components(crowd, document, len(contest.rows))
+    present = np.unique(document)
+    order = present[np.lexsort((contest.rank[present], component[present]))]
+    number = np.full(len(contest.rows), -1, np.int64)
+    number[order] = np.arange(len(order))
+    member = number[document]
+    by_member = np.argsort(member, kind="stable")
+    rows = contest.rows[order]
+    places = documents.select(_MEMBERS.names).take(pa.array(rows))
+    pairs = pa.table([crowd[by_member], member[by_member]], schema=_CROWDS)
+    key = resolution_key(plan)
+    _stage_contest(stage, key, places.cast(_MEMBERS), pairs)
+    chars = documents["num_chars"].take(pa.array(rows)).to_numpy()
+    ends = _job_ends(component[order], chars)
+    jobs = tuple(
+        _jobs(assignment, plan, key, ends, places["partition"].to_numpy(), member[by_member])
+    )
+    sizes = np.unique(component[order], return_counts=True)[1]
+    return Ring(rows, jobs, int(sizes.max(initial=1)))
+
+
+def near_duplicates(stage: StageStore, ring: Ring, keys: Sequence[Digest]) -> NearDuplicates:
+    """Reads what the workers decided.
+
+    Args:
+        keys: what `decide_near` gave for each job, in any order.
+    """
+    compared = cut_off = 0
+    parts = [_CHOSEN.empty_table()]
+    for key in keys:
+        entry = staged(stage, CHOICES, key)
+        parts.append(staged_table(entry, "chosen"))
+        compared += entry.receipt["compared"]
+        cut_off += entry.receipt["cut_off"]
+    chosen = pa.concat_tables(parts)
+    members, survivors, similarity = (column.to_numpy() for column in chosen.columns)
+    return NearDuplicates(ring.rows[members], ring.rows[survivors], similarity, compared, cut_off)
+
+
+def decide_near(job: NearJob) -> Digest:
+    """Decides some components; gives the key of the choices. Safe to run again."""
+    at = bench(job.assignment)
+    key = digest_of(canonical_json({"contest": job.contest, "members": list(job.members)}))
+    if at.stage.get(CHOICES, key) is not None:
+        return key
+    spec, first = at.spec.duplicates, job.members[0]
+    contest = staged(at.stage, CONTESTS, job.contest)
+    members = staged_rows(contest, "members", *job.members)
+    pairs = staged_rows(contest, "crowds", *job.pairs)
+    segments = Segmenter().segments_of(_texts(at, job, members))
+    crowd = np.unique(pairs["crowd"].to_numpy(), return_inverse=True)[1]
+    chosen = choose(
+        shingles(segments, spec.words),
+        crowd,
+        pairs["member"].to_numpy() - first,
+        spec.similarity,
+        containment=spec.measure == "containment",
+    )
+    away = np.flatnonzero(chosen.survivor >= 0)
+    columns = [away + first, chosen.survivor[away] + first, chosen.similarity[away]]
+    with at.stage.write(CHOICES, key) as part:
+        part.receipt.update(compared=chosen.compared, cut_off=chosen.cut_off)
+        with parquet_writer(part.path("chosen.parquet"), _CHOSEN, part.seal("chosen")) as writer:
+            writer.write_table(pa.table(columns, schema=_CHOSEN))
+    return key
+
+
+def _crowds(
+    stage: StageStore, plan: BuildPlan, documents: pa.Table, contest: Contest
+) -> tuple[Ints, Ints]:
+    """Pairs of a crowd and a place in the contest, over all bands, by crowd."""
+    bands = plan.spec.duplicates.bands
+    held = max(1, _HELD_BYTES // max(8 * documents.num_rows, 1))
+    found: list[tuple[Ints, Ints]] = []
+    so_far = 0
+    for start in range(0, bands, held):
+        names = [f"band_{number:02d}" for number in range(start, min(start + held, bands))]
+        keys = _band_keys(stage, plan, names)
+        for name in names:
+            crowd, document = crowds(keys[name].to_numpy()[contest.rows])
+            found.append((crowd + so_far, document))
+            so_far += int(crowd.max(initial=-1)) + 1
+    return np.concatenate([c for c, _ in found]), np.concatenate([d for _, d in found])
+
+
+def _band_keys(stage: StageStore, plan: BuildPlan, names: Sequence[str]) -> pa.Table:
+    return pa.concat_tables(
+        staged_table(staged(stage, PREPARED, item.stage_key), "bands", names)
+        for item in plan.partitions
+    )
+
+
+def _stage_contest(stage: StageStore, key: Digest, members: pa.Table, pairs: pa.Table) -> None:
+    if stage.get(CONTESTS, key) is not None:
+        return
+    with stage.write(CONTESTS, key) as part:
+        for name, table in (("members", members), ("crowds", pairs)):
+            path, seal = part.path(f"{name}.parquet"), part.seal(name)
+            with parquet_writer(path, table.schema, seal) as writer:
+                writer.write_table(table, row_group_size=_GROUP_ROWS)
+
+
+def _job_ends(component: Ints, chars: Ints) -> list[int]:
+    """Where each job ends: whole components of bounded text."""
+    ends, size = [], 0
+    last = np.flatnonzero(np.append(component[1:] != component[:-1], True)) + 1
+    begin = 0
+    for end in last.tolist() if len(component) else ():
+        size += int(chars[begin:end].sum())
+        begin = end
+        if size >= _JOB_CHARS:
+            ends.append(end)
+            size = 0
+    return ends if not len(component) or ends[-1:] == [len(component)] else [*ends, len(component)]
+
+
+def _jobs(
+    assignment: Assignment,
+    plan: BuildPlan,
+    key: Digest,
+    ends: Sequence[int],
+    partitions: np.ndarray,
+    member: Ints,
+) -> Iterator[NearJob]:
+    start = 0
+    for end in ends:
+        pairs = np.searchsorted(member, [start, end])
+        ordinals = np.unique(partitions[start:end]).tolist()
+        keys = {ordinal: plan.partitions[ordinal].stage_key for ordinal in ordinals}
+        yield NearJob(assignment, key, (start, end), (int(pairs[0]), int(pairs[1])), keys)
+        start = end
+
+
+def _texts(at: Bench, job: NearJob, members: pa.Table) -> pa.LargeStringArray:
+    """The texts of members in their order."""
+    partitions, rows = members["partition"].to_numpy(), members["row"].to_numpy()
+    parts: list[pa.LargeStringArray] = []
+    order, so_far = np.empty(len(rows), np.int64), 0
+    for ordinal, key in job.partitions.items():
+        mine = np.flatnonzero(partitions == ordinal)
+        by_row = mine[np.argsort(rows[mine])]
+        parts += _texts_of(at, key, rows[by_row])
+        order[by_row] = so_far + np.arange(len(by_row))
+        so_far += len(by_row)
+    return pa.concat_arrays(parts).take(pa.array(order))
+
+
+def _texts_of(at: Bench, key: Digest, rows: Ints) -> Iterator[pa.LargeStringArray]:
+    """The texts of some rows, ascending; only the row groups that hold them are read."""
+    entry = staged(at.stage, PREPARED, key)
+    with open_parquet(entry.path("documents.parquet"), entry.seal("documents")) as file:
+        first = 0
+        for group in range(file.num_row_groups):
+            size = file.metadata.row_group(group).num_rows
+            low, high = np.searchsorted(rows, [first, first + size])
+            if low < high:
+                texts = file.read_row_group(group, columns=["text"])["text"].combine_chunks()
+                yield texts.take(pa.array(rows[low:high] - first))
+            first += size

@@ -1,0 +1,161 @@
+"""The act signals: what is measured of every text, once, for the rule sets of the spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pipelines.clean.act import Effect
+from pipelines.dedup.minhash import band_keys
+from pipelines.probe import PROBE_TEXTS, behaviour_of
+from pipelines.signals import quality, repetition, segments
+from pipelines.signals.catalogue import REPEATED, SIGNALS, TOP
+from pipelines.signals.segments import Segmenter, Segments
+from pipelines.signals.signal import MILLION
+from pipelines.spec.duplicates import DuplicatesSpec
+from pipelines.transform import Transform
+
+_REVISION = 1
+Counts = NDArray[np.int64]
+
+
+class Measured:
+    """Measures the signals that rules need, and the band keys; all share one pass.
+
+    Args:
+        wanted: names of `SIGNALS`.
+        near: how near duplicates are looked for, or None.
+    """
+
+    name = "signals"
+
+    def __init__(self, wanted: Collection[str], near: DuplicatesSpec | None = None) -> None:
+        self._near = near
+        self._names = tuple(name for name in SIGNALS if name in wanted)
+        self._segmenter = Segmenter()
+        self.columns = tuple(pa.field(name, pa.int64()) for name in self._names)
+
+    def transform(self) -> Transform:
+        """What a build key knows of it: the names of the signals, values and band keys."""
+        effect = self.apply(pa.table({"text": pa.array(PROBE_TEXTS, pa.large_string())}))
+        columns = [effect.signals[name].to_pylist() for name in self._names]
+        parameters: dict[str, str | int | None] = {"signals": " ".join(self._names)}
+        if self._near is not None and effect.bands is not None:
+            columns += effect.bands.T.tolist()
+            parameters |= {name: getattr(self._near, name) for name in ("words", "bands", "rows")}
+        outputs = (" ".join(map(str, row)).encode() for row in zip(*columns, strict=True))
+        return Transform(self.name, _REVISION, parameters, behaviour_of(outputs))
+
+    def apply(self, documents: pa.Table) -> Effect:
+        """Measures the texts as they are now."""
+        texts = documents["text"].combine_chunks()
+        found = self._segmenter.segments_of(texts)
+        values = self._measure(found, texts)
+        bands = None
+        if self._near is not None:
+            bands = band_keys(found, self._near.words, self._near.bands, self._near.rows)
+        return Effect(signals={name: pa.array(values[name]) for name in self._names}, bands=bands)
+
+    def _measure(self, found: Segments, texts: pa.LargeStringArray) -> dict[str, Counts]:
+        values: dict[str, Counts] = {}
+        for names, measure in _MEASURES.items():
+            if any(name in self._names for name in names):
+                values.update(zip(names, measure(found, texts), strict=True))
+        return values
+
+
+def millionths(part: Counts, whole: Counts) -> Counts:
+    """Ratios as floor(1,000,000 * part / whole); 0 where the whole is 0."""
+    return np.where(whole > 0, part * MILLION // np.maximum(whole, 1), 0)
+
+
+def _words(found: Segments, texts: pa.LargeStringArray) -> list[Counts]:
+    del texts
+    counts = quality.words_counted(found)
+    tokens, words = counts[:, quality.TOKENS], counts[:, quality.WORDS]
+    feeds = found.tallies[:, segments.BREAKS]
+    return [
+        words,
+        millionths(counts[:, quality.WORD_CHARS], words),
+        millionths(counts[:, quality.HASHES], tokens),
+        millionths(counts[:, quality.ELLIPSES], tokens),
+        millionths(counts[:, quality.ALPHABETICS], tokens),
+        counts[:, quality.STOP_WORDS],
+        millionths(feeds, tokens),
+    ]
+
+
+def _lines(found: Segments, texts: pa.LargeStringArray) -> list[Counts]:
+    del texts
+    counts = quality.lines_counted(found)
+    lines = counts[:, quality.LINES]
+    kinds = (quality.BULLETS, quality.DOTS, quality.ENDING, quality.SHORT)
+    return [lines, *(millionths(counts[:, kind], lines) for kind in kinds)]
+
+
+def _tallies(found: Segments, texts: pa.LargeStringArray) -> list[Counts]:
+    del texts
+    return [found.tallies[:, segments.SENTENCES], found.tallies[:, segments.BRACES]]
+
+
+def _lorem(found: Segments, texts: pa.LargeStringArray) -> list[Counts]:
+    del found
+    counts = pc.count_substring(texts, "lorem ipsum", ignore_case=True)
+    return [np.asarray(counts, dtype=np.int64)]
+
+
+def _repeated_lines(found: Segments, texts: pa.LargeStringArray) -> list[Counts]:
+    del texts
+    counts, chars = repetition.repeated_lines(found), found.tallies[:, segments.CHARS]
+    lines = np.diff(found.line_starts)
+    line_chars = counts[:, repetition.LINE_CHARS]
+    return [
+        millionths(counts[:, repetition.LINES], lines),
+        millionths(line_chars, chars),
+        millionths(line_chars, chars - found.tallies[:, segments.BREAKS]),
+        millionths(counts[:, repetition.PARAGRAPHS], counts[:, repetition.NUM_PARAGRAPHS]),
+        millionths(counts[:, repetition.PARAGRAPH_CHARS], chars),
+    ]
+
+
+def _repeated_ngrams(found: Segments, texts: pa.LargeStringArray) -> list[Counts]:
+    del texts
+    counts, chars = repetition.repeated_ngrams(found), found.tallies[:, segments.CHARS]
+    return [millionths(counts[:, column], chars) for column in range(counts.shape[1])]
+
+
+_MEASURES: Mapping[tuple[str, ...], Callable[[Segments, pa.LargeStringArray], list[Counts]]] = {
+    (
+        "num_words",
+        "mean_word_length",
+        "hash_share",
+        "ellipsis_share",
+        "alphabetic_share",
+        "stop_words",
+        "line_feed_share",
+    ): _words,
+    (
+        "num_lines",
+        "bullet_line_share",
+        "ellipsis_line_share",
+        "ending_line_share",
+        "short_line_share",
+    ): _lines,
+    ("num_sentences", "num_braces"): _tallies,
+    ("num_lorem_ipsum",): _lorem,
+    (
+        "repeated_line_share",
+        "repeated_line_char_share",
+        "repeated_line_text_share",
+        "repeated_paragraph_share",
+        "repeated_paragraph_char_share",
+    ): _repeated_lines,
+    (
+        *(f"top_{n}gram_char_share" for n in TOP),
+        *(f"repeated_{n}gram_char_share" for n in REPEATED),
+    ): _repeated_ngrams,
+}
