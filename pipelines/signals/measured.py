@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipelines.clean.act import Effect
+from pipelines.clean.codepoints import text_bytes
 from pipelines.dedup.minhash import band_keys
 from pipelines.probe import PROBE_TEXTS, behaviour_of
 from pipelines.signals import quality, repetition, segments
@@ -20,6 +21,8 @@ from pipelines.spec.duplicates import DuplicatesSpec
 from pipelines.transform import Transform
 
 _REVISION = 1
+# The words of so much text stay in the caches of a core.
+_PIECE_BYTES = 1 << 20
 Counts = NDArray[np.int64]
 
 
@@ -52,13 +55,21 @@ class Measured:
 
     def apply(self, documents: pa.Table) -> Effect:
         """Measures the texts as they are now."""
-        texts = documents["text"].combine_chunks()
-        found = self._segmenter.segments_of(texts)
-        values = self._measure(found, texts)
-        bands = None
-        if self._near is not None:
-            bands = band_keys(found, self._near.words, self._near.bands, self._near.rows)
-        return Effect(signals={name: pa.array(values[name]) for name in self._names}, bands=bands)
+        measured, bands = [], []
+        for texts in pieces(documents["text"].combine_chunks(), _PIECE_BYTES):
+            found = self._segmenter.segments_of(texts)
+            measured.append(self._measure(found, texts))
+            if self._near is not None:
+                near = self._near
+                bands.append(band_keys(found, near.words, near.bands, near.rows))
+        values = {
+            name: np.concatenate([part[name] for part in measured] or [np.zeros(0, np.int64)])
+            for name in self._names
+        }
+        return Effect(
+            signals={name: pa.array(values[name]) for name in self._names},
+            bands=None if self._near is None else _stacked(bands, self._near.bands),
+        )
 
     def _measure(self, found: Segments, texts: pa.LargeStringArray) -> dict[str, Counts]:
         values: dict[str, Counts] = {}
@@ -66,6 +77,21 @@ class Measured:
             if any(name in self._names for name in names):
                 values.update(zip(names, measure(found, texts), strict=True))
         return values
+
+
+def pieces(texts: pa.LargeStringArray, num_bytes: int) -> Iterator[pa.LargeStringArray]:
+    """Runs of whole texts of about so many bytes, or one text that is longer."""
+    _, starts = text_bytes(texts)
+    begin = 0
+    while begin < len(texts):
+        end = int(np.searchsorted(starts, starts[begin] + num_bytes, side="right")) - 1
+        end = min(max(end, begin + 1), len(texts))
+        yield texts.slice(begin, end - begin)
+        begin = end
+
+
+def _stacked(parts: list[NDArray[np.uint64]], bands: int) -> NDArray[np.uint64]:
+    return np.concatenate([np.zeros((0, bands), np.uint64), *parts])
 
 
 def millionths(part: Counts, whole: Counts) -> Counts:

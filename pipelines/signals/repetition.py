@@ -177,7 +177,7 @@ def _repeated_ngrams(
                 gram = (gram ^ (gram >> np.uint64(32))) * _PRIME
                 grams[i] = gram
                 at = (gram >> np.uint64(20)) & mask
-                while table[at, 0] != gram and table[at, 1] != 0:
+                while (table[at, 0] != gram) & (table[at, 1] != 0):
                     at = (at + np.uint64(1)) & mask
                 table[at, 0] = gram
                 table[at, 1] += np.uint64(1)
