@@ -177,7 +177,15 @@ class _Build:
 
     def _drop_near(self, documents: pa.Table, resolving: Resolving) -> None:
         contest = resolving.contest()
-        lay = partial(lay_out, self._stage, self._plan, self._assignment, documents, contest)
+        lay = partial(
+            lay_out,
+            self._stage,
+            self._plan,
+            self._assignment,
+            documents,
+            contest,
+            self._num_workers,
+        )
         ring = self._conductor.call("contest", lay)
         keys = list(self._conductor.map("near", decide_near, ring.jobs))
         near = near_duplicates(self._stage, ring, keys)

@@ -31,6 +31,7 @@ from storage_tiers.stage import StageStore
 CONTESTS, CHOICES = "contests", "choices"
 _HELD_BYTES = 256 << 20
 _JOB_CHARS = 32 << 20
+_LEAST_CHARS = 1 << 20
 _GROUP_ROWS = 1 << 16
 
 # A row a document that shares a crowd, by component and rank; and its crowds.
@@ -102,11 +103,13 @@ def lay_out(
     assignment: Assignment,
     documents: pa.Table,
     contest: Contest,
+    num_workers: int,
 ) -> Ring:
     """Finds who shares a band key, and stages the contest for the workers.
 
     Args:
         documents: the input, by partition and row.
+        num_workers: there are several jobs for each, where the contest is large enough.
     """
     crowd, document = _crowds(stage, plan, documents, contest)
     component = components(crowd, document, len(contest.rows))
@@ -122,7 +125,8 @@ def lay_out(
     key = resolution_key(plan)
     _stage_contest(stage, key, places.cast(_MEMBERS), pairs)
     chars = documents["num_chars"].take(pa.array(rows)).to_numpy()
-    ends = _job_ends(component[order], chars)
+    share = int(chars.sum()) // (2 * num_workers)
+    ends = _job_ends(component[order], chars, min(max(share, _LEAST_CHARS), _JOB_CHARS))
     jobs = tuple(
         _jobs(assignment, plan, key, ends, places["partition"].to_numpy(), member[by_member])
     )
@@ -211,15 +215,15 @@ def _stage_contest(stage: StageStore, key: Digest, members: pa.Table, pairs: pa.
                 writer.write_table(table, row_group_size=_GROUP_ROWS)
 
 
-def _job_ends(component: Ints, chars: Ints) -> list[int]:
-    """Where each job ends: whole components of bounded text."""
+def _job_ends(component: Ints, chars: Ints, most_chars: int) -> list[int]:
+    """Where each job ends: whole components of about so much text."""
     ends, size = [], 0
     last = np.flatnonzero(np.append(component[1:] != component[:-1], True)) + 1
     begin = 0
     for end in last.tolist() if len(component) else ():
         size += int(chars[begin:end].sum())
         begin = end
-        if size >= _JOB_CHARS:
+        if size >= most_chars:
             ends.append(end)
             size = 0
     return ends if not len(component) or ends[-1:] == [len(component)] else [*ends, len(component)]

@@ -25,6 +25,8 @@ SHORT_LINE_CHARS = 30
 TOKENS, WORDS, WORD_CHARS, ALPHABETICS, HASHES, ELLIPSES, STOP_WORDS = range(7)
 LINES, ENDING, DOTS, BULLETS, SHORT = range(5)
 
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+
 # Gopher's eight (Rae et al. 2021, section A.1.1), in lower case and with a capital.
 _STOP_WORDS = ("the", "be", "to", "of", "and", "that", "have", "with")
 
@@ -63,6 +65,10 @@ def _count_words(
     starts: Buffer, marks: Buffer, lengths: Buffer, keys: Buffer, stop_keys: Buffer, counts: Buffer
 ) -> None:
     half = len(stop_keys) // 2
+    # Few other words fall into the same of 256 places.
+    maybe = np.zeros(256, np.bool_)
+    for key in stop_keys:
+        maybe[(key * _PRIME) >> np.uint64(56)] = True
     for row in range(len(starts) - 1):
         words = word_chars = alphabetic = hashes = ellipses = np.int64(0)
         found = np.uint64(0)
@@ -73,7 +79,7 @@ def _count_words(
                 word_chars += lengths[at]
                 alphabetic += (mark & ALPHABETIC) != 0
                 key = keys[at]
-                if lengths[at] <= 4 and key != 0:
+                if maybe[(key * _PRIME) >> np.uint64(56)]:
                     for number in range(len(stop_keys)):
                         if key == stop_keys[number]:
                             found |= np.uint64(1) << np.uint64(number % half)

@@ -146,17 +146,28 @@ def _decoded(data: Buffer, at: int, lead: int) -> tuple[Any, int]:
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _word_end(data: Buffer, at: int, end: int, kinds: Buffer) -> tuple[int, Any, bool]:
+def _word_end(
+    data: Buffer, at: int, end: int, kinds: Buffer, plain: Buffer
+) -> tuple[int, Any, bool]:
     """Where a word that begins here ends, its code points, and whether it has a letter."""
-    chars, letters, stop, stop_chars = np.int64(0), False, at, np.int64(0)
+    chars, letters, stop, stop_chars = np.int64(0), np.uint8(0), at, np.int64(0)
     joined = False
     while at < end:
+        begin = at
+        while at < end and plain[data[at]]:
+            letters |= plain[data[at]]
+            at += 1
+        if at > begin:
+            chars += at - begin
+            joined, stop, stop_chars = False, at, chars
+            if at == end:
+                break
         code, width = np.int64(data[at]), 1
         if code >= 0x80:
             code, width = _decoded(data, at, code)
         kind = kinds[code] & _KIND
         if _LETTER <= kind <= _MARK:
-            letters |= kind == _LETTER
+            letters |= np.uint8(2) if kind == _LETTER else np.uint8(0)
             joined = False
         elif kind == _JOINER and not joined:
             joined = True
@@ -165,7 +176,7 @@ def _word_end(data: Buffer, at: int, end: int, kinds: Buffer) -> tuple[int, Any,
         at, chars = at + width, chars + 1
         if not joined:
             stop, stop_chars = at, chars
-    return stop, stop_chars, letters
+    return stop, stop_chars, letters & np.uint8(2)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -187,6 +198,11 @@ def _segment(
 ) -> None:
     data = words.view(np.uint8)
     num = len(starts) - 1
+    # Bytes that are a letter (3) or a digit (1) by themselves.
+    plain = np.zeros(256, np.uint8)
+    for code in range(128):
+        kind = kinds[code] & _KIND
+        plain[code] = 3 if kind == _LETTER else 1 if kind == _DIGIT else 0
     token = line = np.int64(0)
     for row in range(num):
         at, end = starts[row], starts[row + 1]
@@ -215,7 +231,7 @@ def _segment(
                 if blank:
                     blank, first = False, entry
                 if kind <= _MARK:
-                    stop, count, letters = _word_end(data, at, end, kinds)
+                    stop, count, letters = _word_end(data, at, end, kinds, plain)
                     mark = np.uint8(WORD | ALPHABETIC) if letters else np.uint8(WORD)
                     terminal, open_sentence = False, True
                     dots, last = 0, np.uint8(0)
