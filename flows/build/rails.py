@@ -69,4 +69,4 @@ def _too_many(limit: QuarantineLimit, unread: int, records: int) -> bool:
 def _allowed(limit: QuarantineLimit) -> str:
     if limit.records is not None:
         return f"{limit.records:,}"
-    return f"{(limit.share or 0) / _MILLION:.4%}".rstrip("0").rstrip(".%") + " %"
+    return f"{100 * (limit.share or 0) / _MILLION:g} %"

@@ -54,7 +54,7 @@ class Cleaning:
 
 
 def _require_measured(acts: Sequence[Act], rules: Sequence[AnyRule]) -> None:
-    known = [*_ALWAYS, *(column.name for act in acts for column in act.columns)]
+    known = [*_ALWAYS, *SIGNALS, *(column.name for act in acts for column in act.columns)]
     for rule in rules:
         if rule.signal not in known:
             near = difflib.get_close_matches(rule.signal, known, n=1, cutoff=0.0)

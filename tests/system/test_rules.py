@@ -1,0 +1,181 @@
+"""Rules and near duplicates in a build: measured once, decided by the spec, told to whoever asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pytest
+
+from lineage.errors import ConfigError
+from tests.system.conftest import Said
+from tests.system.world import DATASET, FOUR_SOURCES, World, add_lines, record
+
+pytestmark = pytest.mark.system
+V1, V2 = f"{DATASET}@v1", f"{DATASET}@v2"
+RULES = """
+[rules.gopher_quality]
+min_words = 120
+min_stop_words = false
+
+[rules.gopher_repetition]
+
+[duplicates]
+near = true
+"""
+
+
+def longest(world: World) -> tuple[str, str]:
+    lines = [json.loads(line) for file in world.help_files for line in file.open("rb")]
+    best = max(lines, key=lambda line: len(line["text"]))
+    return best["id"], best["text"]
+
+
+def shortened(text: str) -> str:
+    """The same text without its last words: alike, and shorter."""
+    return text[: int(len(text) * 0.93)]
+
+
+@pytest.fixture
+def ruled(fresh: World) -> World:
+    """Built with rules; one document is a near duplicate of a longer one."""
+    _, text = longest(fresh)
+    add_lines(fresh.help_files[0], [record(shortened(text), "near/1")], at=0)
+    fresh.write_spec(FOUR_SOURCES + RULES)
+    fresh.build(workers=2)
+    return fresh
+
+
+def test_the_books_tell_each_rule_and_the_signals_stand_beside_the_decisions(ruled: World) -> None:
+    with ruled.read() as book:
+        dropped = book.stage_of("clean")["dropped"]
+        assert "gopher_quality.min_words" in dropped
+        assert book.stage_of("dedup")["dropped"]["near_duplicate"]["records"] == 1
+        decisions, signals = book.table("decisions"), book.table("signals")
+        assert decisions["document_id"].equals(signals["document_id"])
+        few = pc.equal(decisions["rule"], "gopher_quality.min_words")
+        rows = decisions.filter(few).to_pylist()
+        assert [row["value"] for row in rows] == signals.filter(few)["num_words"].to_pylist()
+        assert {row["threshold"] for row in rows} == {120}
+        assert all(row["value"] < 120 for row in rows)
+        others = signals.filter(pc.invert(few))["num_words"].to_pylist()
+        assert min(others) >= 120
+    assert ruled.verify() == []
+
+
+def test_the_longer_of_two_stays_and_stands_for_the_other(ruled: World) -> None:
+    record_id, _ = longest(ruled)
+    with ruled.read() as book:
+        near = book.table("decisions").filter(pc.field("rule") == "near_duplicate").to_pylist()
+        (row,) = near
+        hasher = book.reading.workspace.id_hasher()
+        assert row["document_id"] == document_id(hasher, "near/1")
+        assert row["survivor_id"] == document_id(hasher, record_id)
+        assert 800_000 == row["threshold"] <= row["value"] < 1_000_000
+        assert row["survivor_id"] in book.kept_ids()
+
+
+def test_another_threshold_decides_anew_and_measures_nothing(ruled: World) -> None:
+    measured = {path: path.stat().st_mtime_ns for path in parts(ruled)}
+    with ruled.read() as book:
+        kept = book.kept_ids()
+    ruled.write_spec(FOUR_SOURCES + RULES.replace("min_words = 120", "min_words = 300"))
+    report = ruled.build()
+    assert report.num_removed > 0
+    assert {path: path.stat().st_mtime_ns for path in parts(ruled)} == measured
+    assert "ingest" not in {name for name, spent in report.stage_seconds.items() if spent}
+    with ruled.read(V2) as book:
+        assert book.kept_ids() < kept
+        gone = book.table("decisions").filter(pc.field("verdict") == "removed")
+        assert set(gone["rule"].to_pylist()) == {"gopher_quality.min_words"}
+        roots = [segment.order_id for segment in book.content.segments]
+    # Back again: what was removed comes back as new, from the same measured documents.
+    ruled.write_spec(FOUR_SOURCES + RULES)
+    assert ruled.build().num_new == report.num_removed
+    assert [s.order_id for s in book_segments(ruled)][:1] == roots
+    assert {path: path.stat().st_mtime_ns for path in parts(ruled)} == measured
+
+
+def test_a_published_document_stays_when_a_longer_copy_comes(ruled: World) -> None:
+    record_id, text = longest(ruled)
+    add_lines(ruled.help_files[2], [record(text + " and a few words more", "near/2")])
+    report = ruled.build()
+    assert (report.num_new, report.num_removed) == (0, 0)
+    with ruled.read() as book:
+        hasher = book.reading.workspace.id_hasher()
+        row = one(book.table("decisions").filter(pc.field("document_id") == document_id(hasher, "near/2")))
+        assert (row["rule"], row["survivor_id"]) == ("near_duplicate", document_id(hasher, record_id))
+
+
+def test_a_source_that_would_lose_too_much_stops_the_build(ruled: World) -> None:
+    ruled.write_spec(FOUR_SOURCES + RULES + "max_removed = 0.001\n")
+    with pytest.raises(ConfigError, match="1 of .* documents of source help") as stopped:
+        ruled.build()
+    assert "max_removed" in stopped.value.hint
+    assert ruled.versions() == [V1]
+
+
+def test_too_many_unreadable_records_stop_the_build(fresh: World) -> None:
+    add_lines(fresh.help_files[0], [b"{broken\n", b"[]\n"], at=1)
+    for limit, told in (("1", "allows 1"), ("0.001", r"allows 0.1 %"), ("0", "allows 0")):
+        fresh.write_spec(f"\nmax_quarantined = {limit}\n" + FOUR_SOURCES)
+        fresh.write_spec(FOUR_SOURCES)
+        path = fresh.root / "specs" / f"{DATASET}.toml"
+        path.write_text(f"max_quarantined = {limit}\n" + path.read_text())
+        with pytest.raises(ConfigError, match=f"1 by invalid_json, 1 by not_an_object.*{told}"):
+            fresh.build()
+    assert fresh.versions() == []
+    path.write_text(path.read_text().replace("max_quarantined = 0", "max_quarantined = 2"))
+    assert fresh.build().version.name == V1
+
+
+def test_a_limit_on_a_signal_that_nothing_measures_is_an_error(fresh: World) -> None:
+    fresh.write_spec(FOUR_SOURCES + '[[limits]]\nsignal = "num_wards"\nmax = 3\n')
+    with pytest.raises(ConfigError, match="'num_wards', which nothing measures") as wrong:
+        fresh.build()
+    assert "'num_words'" in wrong.value.hint
+
+
+def test_why_and_report_show_rules_values_and_thresholds(
+    ruled: World, cli: Callable[..., Said], tmp_path: Path
+) -> None:
+    told = cli("why", DATASET, "near/1", "--workspace", ruled.root)
+    assert told.code == 0
+    assert "near_duplicate" in told.out
+    assert "passes gopher_quality.min_words" in told.out
+    assert "survivor" in told.out
+    page = tmp_path / "report.html"
+    said = cli("report", DATASET, "--output", page, "--workspace", ruled.root)
+    assert (said.code, str(page) in said.out) == (0, True)
+    html = page.read_text("utf-8")
+    assert "gopher_quality.min_words: keeps &gt;= 120" in html
+    assert 'class="threshold"' in html
+    assert html.count("<blockquote>") > 10
+    assert "http" not in html.split("</style>")[0]
+    bare = cli("report", DATASET, "--no-texts", "--output", page, "--workspace", ruled.root)
+    assert bare.code == 0
+    assert "<blockquote>" not in page.read_text("utf-8")
+
+
+def document_id(hasher: object, record_id: str) -> bytes:
+    from lineage.ids import IdHasher, RecordKey
+
+    assert isinstance(hasher, IdHasher)
+    return hasher.document_id("help", RecordKey.own(record_id))
+
+
+def parts(world: World) -> list[Path]:
+    return sorted((world.stage / "partitions").glob("*/*.parquet"))
+
+
+def one(table: object) -> dict[str, object]:
+    (row,) = table.to_pylist()  # type: ignore[attr-defined]
+    found: dict[str, object] = row
+    return found
+
+
+def book_segments(world: World) -> list[object]:
+    with world.read() as book:
+        return list(book.content.segments)
