@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from lineage.digest import Digest, digest_of_file
 from pipelines.ingest.chunk import Chunk, ChunkBuilder, Place
-from pipelines.ingest.jsonl import Refused, own_id
+from pipelines.ingest.fields import FieldMap, fields_of, own_id
 from pipelines.ingest.lines import MAX_LINE_BYTES
 from pipelines.ingest.partition import FileRange, Partition, broken_content, row_groups_content
+from pipelines.ingest.refused import Refused
 from pipelines.ingest.rowgroups import CorruptParquet, RowGroups
 from pipelines.spec.source import SourceSpec
 
@@ -81,8 +82,10 @@ def _read_groups(
 
 
 def _batches(groups: RowGroups, group: int, source: SourceSpec) -> Iterator[pa.RecordBatch]:
-    wanted = {source.text} if source.id is None else {source.text, source.id}
-    present = [name for name in groups.parquet.schema_arrow.names if name in wanted]
+    names = groups.parquet.schema_arrow.names
+    # A path into a struct reads the whole struct, unless a column holds the dots itself.
+    wanted = {name if name in names else name.partition(".")[0] for name in fields_of(source)}
+    present = [name for name in names if name in wanted]
     yield from groups.parquet.iter_batches(
         batch_size=min(_MAX_BATCH_ROWS, groups.rows_of_bytes(group, _BATCH_BYTES)),
         row_groups=[group],
@@ -94,6 +97,9 @@ def _batches(groups: RowGroups, group: int, source: SourceSpec) -> Iterator[pa.R
 def _add_batch(
     builder: ChunkBuilder, source: SourceSpec, batch: pa.RecordBatch, first: int
 ) -> Iterator[Chunk]:
+    if not _plain(source):
+        yield from _add_rows(builder, source, batch, first)
+        return
     names = batch.schema.names
     column = _column(batch, source.text) if source.text in names else None
     texts = [None] * batch.num_rows if column is None else _as_bytes(column)
@@ -114,6 +120,51 @@ def _add_batch(
             builder.refuse(refused.reason, refused.detail, text or b"", place)
         if builder.full:
             yield builder.take()
+
+
+def _plain(source: SourceSpec) -> bool:
+    """Whether one column of text and perhaps one of ids is all that is read."""
+    return not (source.url or source.record_licence or "{" in source.text or "." in source.text)
+
+
+def _add_rows(
+    builder: ChunkBuilder, source: SourceSpec, batch: pa.RecordBatch, first: int
+) -> Iterator[Chunk]:
+    """Row by row, for what one column does not hold: templates, paths, addresses."""
+    fields = FieldMap(source)
+    for i, row in enumerate(_rows(batch)):
+        size = sum(len(value) for value in row.values() if isinstance(value, str))
+        place = Place(0, first + i, size)
+        try:
+            mapped = fields.document(row)
+            if len(mapped.text) > MAX_LINE_BYTES:
+                raise Refused("text_too_long", f"{len(mapped.text)} bytes")
+            place = Place(0, first + i, len(mapped.text))
+            builder.record(mapped.text, mapped.record_id, place, mapped.told)
+        except Refused as refused:
+            builder.refuse(refused.reason, refused.detail, b"", place)
+        if builder.full:
+            yield builder.take()
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
+    try:
+        batch.validate(full=True)
+        yield from batch.to_pylist()
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        for i in range(batch.num_rows):
+            yield _row(batch, i)
+
+
+def _row(batch: pa.RecordBatch, i: int) -> dict[str, object]:
+    row: dict[str, object] = {}
+    for name in batch.schema.names:
+        try:
+            row[name] = batch[name][i].as_py()
+        except UnicodeDecodeError:
+            # Reads as a text of the wrong kind, so the record is refused with its field.
+            row[name] = b""
+    return row
 
 
 def _column(batch: pa.RecordBatch, name: str) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Streams of bytes out of files: plain, gzip, Zstandard, each in bounded memory.
+"""Streams of bytes out of files: plain, gzip, Zstandard, bzip2, xz, each in bounded memory.
 
 A stream that breaks gives everything that can be had before the break, then a
 `StreamFault` that says where. Nothing here trusts a size that a file states.
@@ -6,9 +6,11 @@ A stream that breaks gives everything that can be had before the break, then a
 
 from __future__ import annotations
 
+import bz2
 import hashlib
+import lzma
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +26,8 @@ _MAX_OUT_BYTES = 1 << 20
 _ZSTD_PIECE_BYTES = 1 << 8
 # A frame may ask for a window of 2 GiB; the usual limit is kept.
 _ZSTD_WINDOW_BYTES = 1 << 27
+# The largest preset asks for 65 MiB.
+_XZ_MEMORY_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class HashedRange:
 
 
 def decompressed(blocks: Iterable[bytes], compression: str) -> Iterator[bytes]:
-    """The bytes of a stream: ``gz``, ``zst``, or as they are.
+    """The bytes of a stream: ``gz``, ``zst``, ``bz2``, ``xz``, or as they are.
 
     Raises:
         StreamFault: after everything before the fault was given.
@@ -77,7 +81,48 @@ def decompressed(blocks: Iterable[bytes], compression: str) -> Iterator[bytes]:
         return _gunzipped(blocks)
     if compression == "zst":
         return _unzstd(blocks)
+    if compression == "bz2":
+        return _by_members(blocks, "bzip2", bz2.BZ2Decompressor, OSError)
+    if compression == "xz":
+        return _by_members(blocks, "xz", _xz_member, lzma.LZMAError)
     return iter(blocks)
+
+
+def _xz_member() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(memlimit=_XZ_MEMORY_BYTES)
+
+
+def _by_members(
+    blocks: Iterable[bytes],
+    name: str,
+    start: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor],
+    wrong: type[Exception],
+) -> Iterator[bytes]:
+    """Streams of one or more members, each ended by itself."""
+    member, passed, inside, first = start(), 0, False, True
+    for block in blocks:
+        data = block
+        while data or (inside and not member.needs_input and not member.eof):
+            if not inside:
+                # Zero bytes behind a member are padding.
+                data = data if first else data.lstrip(b"\0")
+                if not data:
+                    break
+            try:
+                out = member.decompress(data, _MAX_OUT_BYTES)
+            except (wrong, EOFError) as error:
+                clean = not first and not inside
+                detail = f"{name} near byte {passed}: {error}"
+                raise StreamFault("corrupt_stream", detail, clean) from None
+            inside = True
+            yield out
+            data = b""
+            if member.eof:
+                data, member = member.unused_data, start()
+                inside, first = False, False
+        passed += len(block)
+    if inside:
+        raise StreamFault("truncated_stream", f"{name} ends early at byte {passed}")
 
 
 def _gunzipped(blocks: Iterable[bytes]) -> Iterator[bytes]:

@@ -1,59 +1,47 @@
-"""Plain text: one document a file, in UTF-8."""
+"""Plain text and Markdown: one document a file."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from pathlib import Path
+import re
+from collections.abc import Iterable, Iterator
 
-from lineage.digest import Digest
-from pipelines.ingest.chunk import HEAD_BYTES, Chunk, ChunkBuilder, Place
-from pipelines.ingest.lines import MAX_LINE_BYTES
-from pipelines.ingest.partition import FileRange, Partition, texts_content
-from pipelines.ingest.streams import HashedRange
+from pipelines.ingest.chunk import Chunk, ChunkBuilder, Told
+from pipelines.ingest.encoding import decoded
+from pipelines.ingest.refused import Refused
+from pipelines.ingest.whole import whole_file
+from pipelines.spec.source import SourceSpec
 
 _BOM = b"\xef\xbb\xbf"
+# Metadata at the very top, between lines of three dashes (YAML) or pluses (TOML).
+_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(.*?\r?\n)?\1[ \t]*(\r?\n|\Z)", re.DOTALL)
 
 
-def read_texts(
-    partition: Partition, root: Path, builder: ChunkBuilder
-) -> Generator[Chunk, None, Digest]:
-    """Reads a group of text files; returns the digest of what was read.
+def read_text(
+    stream: Iterable[bytes], source: SourceSpec, builder: ChunkBuilder, file: int
+) -> Iterator[Chunk]:
+    """Reads one file; Markdown goes without the metadata at its top.
 
-    Raises:
-        OSError: a file cannot be read.
+    Ids are made from the file's bytes without a byte order mark: the mark names the
+    encoding, and is no part of the text.
     """
-    digests = []
-    for ordinal, part in enumerate(partition.files):
-        raw = HashedRange(root, part)
-        _add_file(builder, raw, part, Place(ordinal, 0, part.length))
-        digests.append(raw.digest_to_end())
-        if builder.full:
-            yield builder.take()
-    return texts_content(digests)
+    whole = whole_file(stream, builder, file)
+    if whole is not None:
+        try:
+            found = decoded(whole.data, source.encoding)
+        except Refused as refused:
+            builder.refuse(refused.reason, refused.detail, whole.data, whole.place)
+        else:
+            text = found.text
+            if source.format == "markdown":
+                text = _without_front_matter(text)
+            raw = whole.data.removeprefix(_BOM)
+            data = text.encode("utf-8")
+            told = Told(encoding=found.encoding)
+            builder.record(data, None, whole.place, told, None if data == raw else raw)
+    if builder.full:
+        yield builder.take()
 
 
-def _add_file(builder: ChunkBuilder, raw: HashedRange, part: FileRange, place: Place) -> None:
-    if part.length > MAX_LINE_BYTES:
-        head = next(iter(raw), b"")[:HEAD_BYTES]
-        builder.refuse("text_too_long", f"{part.length} bytes", head, place)
-        return
-    data = b"".join(raw)
-    refusal = refusal_of(data)
-    if refusal:
-        builder.refuse(*refusal, data, place)
-    else:
-        # The mark names the encoding; it is no part of the text.
-        builder.record(data.removeprefix(_BOM), None, place)
-
-
-def refusal_of(data: bytes) -> tuple[str, str] | None:
-    """Reason and detail why a file's bytes are no text, or None."""
-    if not data:
-        return "empty_file", "no bytes"
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as wrong:
-        return "invalid_utf8", f"byte {wrong.start}: {wrong.reason}"
-    if (at := data.find(b"\0")) >= 0:
-        return "nul_character", f"byte {at}"
-    return None
+def _without_front_matter(text: str) -> str:
+    match = _FRONT_MATTER.match(text)
+    return text if match is None else text[match.end() :]

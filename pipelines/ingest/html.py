@@ -1,0 +1,28 @@
+"""HTML files: one page, and one document, a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pipelines.ingest.chunk import Chunk, ChunkBuilder, Told
+from pipelines.ingest.pages import licence_of_page, text_of_page
+from pipelines.ingest.refused import Refused
+from pipelines.ingest.whole import whole_file
+from pipelines.spec.source import SourceSpec
+
+
+def read_html(
+    stream: Iterable[bytes], source: SourceSpec, builder: ChunkBuilder, file: int
+) -> Iterator[Chunk]:
+    """Reads one page; ids are made from its bytes."""
+    whole = whole_file(stream, builder, file)
+    if whole is not None:
+        try:
+            found = text_of_page(whole.data, source)
+        except Refused as refused:
+            builder.refuse(refused.reason, refused.detail, whole.data, whole.place)
+        else:
+            told = Told(licence=licence_of_page(whole.data), encoding=found.encoding)
+            builder.record(found.text.encode("utf-8"), None, whole.place, told, whole.data)
+    if builder.full:
+        yield builder.take()
