@@ -36,6 +36,13 @@ REASONS = frozenset(
         "corrupt_stream",
         "empty_file",
         "corrupt_file",
+        "unknown_encoding",
+        "wrong_number_of_fields",
+        "unclosed_quote",
+        "invalid_row",
+        "nested_too_deep",
+        "malformed_record",
+        "no_page",
     }
 )
 

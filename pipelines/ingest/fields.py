@@ -26,11 +26,11 @@ class Mapped:
 
 
 class FieldMap:
-    """Takes documents out of records of one source.
+    r"""Takes documents out of records of one source.
 
     A field is a name, or a path such as ``meta.body`` through nested objects; a key that
     holds the dots itself goes before the path. The text may be a template such as
-    ``{title}\\n\\n{body}``: a field that is null or missing leaves its place empty, as long
+    ``{title}\n\n{body}``: a field that is null or missing leaves its place empty, as long
     as one of them has text.
 
     Raises:
@@ -149,5 +149,3 @@ def _parts(template: str) -> list[tuple[str, str | None]]:
                 "write fields as {name}, and braces as {{ and }}",
             )
     return [*parts, (literal + template[at:], None)]
-
-

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from lineage.errors import ConfigError, NotFound, Unavailable
-from pipelines.spec.source import FORMAT_OF_ENDING, SourceSpec
+from pipelines.spec.source import COMPRESSIONS, FORMAT_OF_ENDING, SourceSpec
 
 _MAGIC = frozenset("*?[")
 _ANY_DEPTH = "**"
@@ -93,11 +93,15 @@ def _below(source: SourceSpec, folder: Path) -> list[Path]:
         ending + packed
         for ending, format_ in FORMAT_OF_ENDING.items()
         if format_ == source.format
-        for packed in (("", ".gz", ".zst") if format_ == "jsonl" else ("",))
+        for packed in ("", *(COMPRESSIONS if format_ not in ("parquet", "arrow") else ()))
     )
-    return [
-        file for file in _expand(folder, (_ANY_DEPTH,), ()) if file.name.lower().endswith(endings)
-    ]
+    found = _expand(folder, (_ANY_DEPTH,), ())
+    return [file for file in found if _is_of(file.name.lower(), endings)]
+
+
+def _is_of(name: str, endings: tuple[str, ...]) -> bool:
+    # What Hugging Face datasets keep of work in between is no data of the dataset.
+    return name.endswith(endings) and not (name.startswith("cache-") and name.endswith(".arrow"))
 
 
 def _glob(pattern: Path) -> list[Path]:

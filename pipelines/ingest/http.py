@@ -66,7 +66,9 @@ def _headers(lines: list[bytes]) -> dict[str, str]:
     for line in lines:
         name, colon, value = line.partition(b":")
         if colon:
-            found.setdefault(name.strip().lower().decode("latin-1"), value.strip().decode("latin-1"))
+            found.setdefault(
+                name.strip().lower().decode("latin-1"), value.strip().decode("latin-1")
+            )
     return found
 
 
@@ -81,8 +83,9 @@ def _unpacked(payload: bytes, headers: Mapping[str, str]) -> bytes:
 
 
 def _without_chunks(payload: bytes) -> bytes:
-    """The body of chunks; archives often keep the header and drop the chunks, so it may be as is."""
-    parts, at = [], 0
+    """The body of chunks. Archives often keep the header and drop the chunks: then it is as is."""
+    parts: list[bytes] = []
+    at = 0
     while at < len(payload):
         end = payload.find(b"\r\n", at)
         size = payload[at:end].partition(b";")[0].strip() if end >= 0 else b""

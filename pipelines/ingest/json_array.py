@@ -108,19 +108,15 @@ class _Array:
         data = np.frombuffer(block, np.uint8)
         at = 0
         while at < len(block):
-            before = self._state[_DEPTH]
             end = _next_separator(data, at, self._state)
             self._hold(block[at:end])
             at = end
-            if self._state[_DEPTH] == 0 and before and self._closed(block, end):
+            if self._state[_DEPTH] == 0 and block[end - 1 : end] == b"]":
                 self._take(last=True)
                 self._after(block[end:])
                 return
             if end < len(block) or block[end - 1 : end] == b",":
                 self._take(last=False)
-
-    def _closed(self, block: bytes, end: int) -> bool:
-        return block[end - 1 : end] == b"]"
 
     def _after(self, rest: bytes) -> None:
         if rest.strip(_BLANK):

@@ -60,9 +60,7 @@ def parse_line(line: bytes, fields: FieldMap) -> Mapped:
     return fields.document(value)
 
 
-def _add_lines(
-    builder: ChunkBuilder, fields: FieldMap, lines: Lines, file: int
-) -> Iterator[Chunk]:
+def _add_lines(builder: ChunkBuilder, fields: FieldMap, lines: Lines, file: int) -> Iterator[Chunk]:
     offset, end = lines.offset, lines.offset + len(lines.data)
     for line in lines.data.split(b"\n"):
         if offset == end:

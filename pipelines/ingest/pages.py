@@ -18,7 +18,9 @@ _NESTING = re.compile(
     rb"[\s>/]",
     re.IGNORECASE,
 )
-_META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.I)
+_META_CHARSET = re.compile(
+    rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.I
+)
 _LICENCE = re.compile(rb"<(?:a|link)\b[^>]{0,400}\brel\s*=\s*[\"']?license\b[^>]{0,400}>", re.I)
 _HREF = re.compile(rb"\bhref\s*=\s*[\"']?([^\s\"'>]{1,400})", re.I)
 _HEAD_BYTES = 4096

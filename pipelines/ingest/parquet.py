@@ -73,7 +73,7 @@ def _read_groups(
                 break
             if batch is None:
                 break
-            yield from _add_batch(builder, source, batch, first + done)
+            yield from add_batch(builder, source, batch, first + done, 0)
             done += batch.num_rows
         if broken or done != num_rows:
             detail = f"row group {group}: {num_rows - done} of {num_rows} rows unread{broken}"
@@ -94,11 +94,17 @@ def _batches(groups: RowGroups, group: int, source: SourceSpec) -> Iterator[pa.R
     )
 
 
-def _add_batch(
-    builder: ChunkBuilder, source: SourceSpec, batch: pa.RecordBatch, first: int
+def add_batch(
+    builder: ChunkBuilder, source: SourceSpec, batch: pa.RecordBatch, first: int, file: int
 ) -> Iterator[Chunk]:
+    """Adds the rows of a batch.
+
+    Args:
+        first: place of its first row in the file.
+        file: ordinal of the file.
+    """
     if not _plain(source):
-        yield from _add_rows(builder, source, batch, first)
+        yield from _add_rows(builder, source, batch, first, file)
         return
     names = batch.schema.names
     column = _column(batch, source.text) if source.text in names else None
@@ -108,7 +114,7 @@ def _add_batch(
     if source.id is not None and source.id in names:
         ids = _column(batch, source.id).to_pylist()
     for i, text in enumerate(texts or [None] * batch.num_rows):
-        place = Place(0, first + i, len(text or b""))
+        place = Place(file, first + i, len(text or b""))
         try:
             if column is None:
                 raise Refused("text_missing", f"no column {source.text!r}")
@@ -128,18 +134,18 @@ def _plain(source: SourceSpec) -> bool:
 
 
 def _add_rows(
-    builder: ChunkBuilder, source: SourceSpec, batch: pa.RecordBatch, first: int
+    builder: ChunkBuilder, source: SourceSpec, batch: pa.RecordBatch, first: int, file: int
 ) -> Iterator[Chunk]:
     """Row by row, for what one column does not hold: templates, paths, addresses."""
     fields = FieldMap(source)
     for i, row in enumerate(_rows(batch)):
         size = sum(len(value) for value in row.values() if isinstance(value, str))
-        place = Place(0, first + i, size)
+        place = Place(file, first + i, size)
         try:
             mapped = fields.document(row)
             if len(mapped.text) > MAX_LINE_BYTES:
                 raise Refused("text_too_long", f"{len(mapped.text)} bytes")
-            place = Place(0, first + i, len(mapped.text))
+            place = Place(file, first + i, len(mapped.text))
             builder.record(mapped.text, mapped.record_id, place, mapped.told)
         except Refused as refused:
             builder.refuse(refused.reason, refused.detail, b"", place)

@@ -18,7 +18,7 @@ from lineage.errors import ConfigError
 from pipelines.ingest.cuts import cut_positions, next_cut
 from pipelines.ingest.files import SourceFile, list_files, reading
 from pipelines.ingest.rowgroups import CorruptParquet, RowGroups
-from pipelines.spec.source import SourceSpec
+from pipelines.spec.source import COMPRESSIONS, SourceSpec
 
 TARGET_BYTES = 16 << 20
 _READ_BYTES = 1 << 20
@@ -50,11 +50,11 @@ class Partition:
 
     Attributes:
         source: name of the source.
-        format: ``jsonl``, ``parquet`` or ``text``.
-        compression: ``gz``, ``zst`` or empty.
+        format: one of `pipelines.spec.source.FORMATS`.
+        compression: ``gz``, ``zst``, ``bz2``, ``xz`` or empty.
         files: ranges, in the order in which they are read.
         content: of plain JSONL, SHA-256 of the bytes; else SHA-256 over a frame of the
-            format and the digests of file, files or row groups.
+            digests of files or row groups.
         num_bytes: bytes in the files, compressed where they are.
     """
 
@@ -64,6 +64,11 @@ class Partition:
     files: tuple[FileRange, ...]
     content: Digest
     num_bytes: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is made of whole files, not of lines or row groups of one."""
+        return self.format not in ("jsonl", "parquet") or bool(self.compression)
 
 
 def plan_source(
@@ -82,15 +87,23 @@ def plan_source(
         Unavailable: the disk does not answer.
     """
     files = list_files(source, root)
-    if source.format == "text":
-        return plan_texts(source, files, root, target_bytes)
-    return [part for file in files for part in plan_file(source, file, root, target_bytes)]
+    whole: dict[str, list[SourceFile]] = {}
+    parts: list[Partition] = []
+    for file in files:
+        compression = compression_of(source, file.path)
+        if source.format in ("jsonl", "parquet") and not compression:
+            parts += plan_file(source, file, root, target_bytes)
+        else:
+            whole.setdefault(compression, []).append(file)
+    for compression, group in sorted(whole.items()):
+        parts += plan_whole_files(source, group, root, compression, target_bytes)
+    return parts
 
 
 def plan_file(
     source: SourceSpec, file: SourceFile, root: Path, target_bytes: int = TARGET_BYTES
 ) -> Iterator[Partition]:
-    """Cuts one JSONL or Parquet file; files can be planned side by side.
+    """Cuts one plain JSONL or Parquet file; files can be planned side by side.
 
     Raises:
         NotFound, ConfigError, Conflict, Unavailable: as `plan_source`.
@@ -98,23 +111,26 @@ def plan_file(
     with reading(f"source {source.name}: {file.path!r}"):
         if source.format == "parquet":
             yield from _plan_parquet(source, file, root, target_bytes)
-        elif compression_of(source, file.path):
-            yield _plan_compressed(source, file, root)
         else:
             yield from _plan_lines(source, file, root, target_bytes)
 
 
-def plan_texts(
-    source: SourceSpec, files: Sequence[SourceFile], root: Path, target_bytes: int = TARGET_BYTES
+def plan_whole_files(
+    source: SourceSpec,
+    files: Sequence[SourceFile],
+    root: Path,
+    compression: str,
+    target_bytes: int = TARGET_BYTES,
 ) -> list[Partition]:
-    """Groups text files. They are taken by digest, not by path: a name changes nothing.
+    """Groups whole files, so that a million small ones are few partitions.
+
+    They are taken by digest, not by path: a name changes nothing.
 
     Raises:
         NotFound, ConfigError, Unavailable: as `plan_source`.
     """
     found = []
     for file in files:
-        compression_of(source, file.path)
         with reading(f"source {source.name}: {file.path!r}"):
             found.append((digest_of_file(root / file.path), file))
     found.sort()
@@ -123,21 +139,17 @@ def plan_texts(
     parts, start = [], 0
     for end in cut_positions(sizes, digests, target_bytes):
         ranges = tuple(FileRange(file.path, 0, file.size_bytes) for _, file in found[start:end])
-        content = texts_content(digests[start:end])
+        content = files_content(compression, digests[start:end])
         num_bytes = sum(part.length for part in ranges)
-        parts.append(Partition(source.name, "text", "", ranges, content, num_bytes))
+        parts.append(Partition(source.name, source.format, compression, ranges, content, num_bytes))
         start = end
     return parts
 
 
-def texts_content(digests: Sequence[Digest]) -> Digest:
-    """The content digest of a group of text files, from theirs."""
-    return digest_of(frame(b"shardline/texts/v1", *(digest.raw for digest in digests)))
-
-
-def compressed_content(compression: str, digest: Digest) -> Digest:
-    """The content digest of a compressed stream: the same bytes read plain are another."""
-    return digest_of(frame(b"shardline/compressed/v1", compression.encode(), digest.raw))
+def files_content(compression: str, digests: Sequence[Digest]) -> Digest:
+    """The content digest of a group of whole files; the same bytes read plain are others."""
+    parts = (digest.raw for digest in digests)
+    return digest_of(frame(b"shardline/files/v1", compression.encode(), *parts))
 
 
 def broken_content(digest: Digest) -> Digest:
@@ -146,14 +158,14 @@ def broken_content(digest: Digest) -> Digest:
 
 
 def compression_of(source: SourceSpec, path: str) -> str:
-    """``gz``, ``zst`` or empty, by the ending.
+    """A compression by the ending, or empty.
 
     Raises:
-        ConfigError: a compressed file of a format that is not read so.
+        ConfigError: a compressed file of a format that is compressed inside.
     """
     ending = Path(path).suffix.lower()
-    compression = {".gz": "gz", ".zst": "zst"}.get(ending, "")
-    if compression and source.format != "jsonl":
+    compression = COMPRESSIONS.get(ending, "")
+    if compression and source.format in ("parquet", "arrow"):
         raise ConfigError(
             f"source {source.name}: {path!r}: {source.format} files are not read from {ending}",
             "unpack it first",
@@ -195,17 +207,9 @@ def _digest_of_range(descriptor: int, start: int, end: int) -> Digest:
     return Digest(hasher.digest())
 
 
-def _plan_compressed(source: SourceSpec, file: SourceFile, root: Path) -> Partition:
-    compression = compression_of(source, file.path)
-    content = compressed_content(compression, digest_of_file(root / file.path))
-    ranges = (FileRange(file.path, 0, file.size_bytes),)
-    return Partition(source.name, "jsonl", compression, ranges, content, file.size_bytes)
-
-
 def _plan_parquet(
     source: SourceSpec, file: SourceFile, root: Path, target_bytes: int
 ) -> Iterator[Partition]:
-    compression_of(source, file.path)
     path = root / file.path
     try:
         with RowGroups(path) as groups:

@@ -14,7 +14,10 @@ _PAGE_END = "\n\n"
 
 
 def read_pdf(
-    stream: Iterable[bytes], source: SourceSpec, builder: ChunkBuilder, file: int
+    stream: Iterable[bytes],
+    source: SourceSpec,  # noqa: ARG001
+    builder: ChunkBuilder,
+    file: int,
 ) -> Iterator[Chunk]:
     """Reads one file; ids are made from its bytes. A scan without text gives an empty text.
 

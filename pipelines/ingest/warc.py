@@ -107,9 +107,8 @@ class _Records:
     def _next(self) -> _Record | None:
         data = self._data
         data.begin()
+        data.pass_blank_lines()
         line = data.line()
-        while line in (b"\r\n", b"\n"):
-            line = data.line()
         if not line:
             return None
         if line.startswith(b"WARC/"):
@@ -124,6 +123,7 @@ class _Records:
         if not length.isdecimal() or len(length) > 15:
             return self._skip()
         block = self._data.block(int(length))
+        self._data.pass_blank_lines()
         place = Place(self._file, self._data.mark, self._data.position - self._data.mark)
         if block is None and self._data.ended:
             self._builder.refuse("malformed_record", "ends early", self._data.head, place)
@@ -132,6 +132,7 @@ class _Records:
 
     def _arc(self, url: str, kind: str, length: int) -> _Record | None:
         block = self._data.block(length)
+        self._data.pass_blank_lines()
         place = Place(self._file, self._data.mark, self._data.position - self._data.mark)
         if block is None and self._data.ended:
             self._builder.refuse("malformed_record", "ends early", self._data.head, place)
@@ -184,6 +185,11 @@ class _Bytes:
             size = (end + 1 if end >= 0 else len(self._held)) - self._at
             if end >= 0 or size >= _MAX_HEADER_BYTES or not self._more():
                 return self._held[self._at : self._at + min(size, _MAX_HEADER_BYTES)]
+
+    def pass_blank_lines(self) -> None:
+        """Goes on to the next line that is not blank: they end a record."""
+        while self.peek_line() in (b"\r\n", b"\n"):
+            self.line()
 
     def headers(self) -> dict[str, str]:
         """Header lines up to a blank one, names in lower case; a folded line goes on."""

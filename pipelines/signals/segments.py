@@ -1,10 +1,10 @@
 """Words and lines of texts, found in one pass over their bytes.
 
 A *word* is a run of letters, digits and marks; a joiner (full stop, apostrophe, hyphen,
-underscore, zero-width joiner) between two of them does not end it. Each ideograph and each kana is a
-word. A *token* is a word, one punctuation mark or symbol, or a run of one and the same
-mark of ASCII. A *line* is what stands between line feeds and is not blank; a *paragraph*
-is a run of lines without a blank one between.
+underscore, zero-width joiner) between two of them does not end it. Each ideograph and each
+kana is a word. A *token* is a word, one punctuation mark or symbol, or a run of one and
+the same mark of ASCII. A *line* is what stands between line feeds and is not blank; a
+*paragraph* is a run of lines without a blank one between.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _decoded(data: Buffer, at: int, lead: int) -> tuple[Any, int]:
 @numba.njit(cache=True, nogil=True, inline="always")
 def _word_end(
     data: Buffer, at: int, end: int, kinds: Buffer, plain: Buffer
-) -> tuple[int, Any, bool]:
+) -> tuple[Any, Any, Any]:
     """Where a word that begins here ends, its code points, and whether it has a letter."""
     chars, letters, stop, stop_chars = np.int64(0), np.uint8(0), at, np.int64(0)
     joined = False
@@ -200,12 +200,14 @@ def _segment(
     num = len(starts) - 1
     # Bytes that are a letter (3) or a digit (1) by themselves.
     plain = np.zeros(256, np.uint8)
-    for code in range(128):
-        kind = kinds[code] & _KIND
-        plain[code] = 3 if kind == _LETTER else 1 if kind == _DIGIT else 0
-    token = line = np.int64(0)
+    for byte in range(128):
+        sort = kinds[byte] & _KIND
+        plain[byte] = 3 if sort == _LETTER else 1 if sort == _DIGIT else 0
+    token: Any = np.int64(0)
+    line: Any = np.int64(0)
     for row in range(num):
-        at, end = starts[row], starts[row + 1]
+        at: Any = starts[row]
+        end = starts[row + 1]
         chars = breaks = braces = sentences = np.int64(0)
         paragraph, gap = np.int32(-1), True
         while at < end:
@@ -214,7 +216,8 @@ def _segment(
             dots, line_sentences = 0, 0
             terminal = open_sentence = False
             while at < end:
-                code, width = np.int64(data[at]), 1
+                code: Any = np.int64(data[at])
+                width = 1
                 if code >= 0x80:
                     code, width = _decoded(data, at, code)
                 entry = kinds[code]

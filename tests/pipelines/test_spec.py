@@ -7,6 +7,7 @@ import pytest
 
 from lineage.errors import ConfigError, NotFound, Unavailable
 from pipelines.spec.dataset import CleanSpec, DatasetSpec, ShardSpec, load_spec, spec_to_json
+from pipelines.spec.limits import LimitSpec, QuarantineLimit
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "spec.json"
 SOURCE = """
@@ -69,7 +70,7 @@ def test_writing_a_default_out_changes_no_digest_and_a_change_does(tmp_path: Pat
     "format_",
     [
         ("a.ndjson", "jsonl"),
-        ("b/*.JSON.zst", "jsonl"),
+        ("b/*.JSON.zst", "json"),
         ("c.parquet", "parquet"),
         ("**/*.txt", "text"),
     ],
@@ -150,3 +151,77 @@ def test_a_file_that_is_missing_or_unreadable_is_named(tmp_path: Path) -> None:
 def test_a_name_that_is_no_dataset_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no dataset name"):
         load(tmp_path, SMALL, "Big News.toml")
+
+
+@pytest.mark.parametrize(
+    ("name", "format_"),
+    [
+        ("a.html.xz", "html"),
+        ("a.warc.gz", "warc"),
+        ("a.wet.gz", "warc"),
+        ("a.md", "markdown"),
+        ("a.csv.bz2", "csv"),
+        ("a.arrow", "arrow"),
+        ("a.pdf", "pdf"),
+    ],
+)
+def test_more_formats_are_told_by_the_ending(tmp_path: Path, name: str, format_: str) -> None:
+    assert load(tmp_path, SMALL.replace("data/*.jsonl.gz", name)).sources[0].format == format_
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "message"),
+    [
+        ("a.html", 'text = "t"', "a record of format html has no fields"),
+        ("a.pdf", 'url = "u"', "a record of format pdf has no fields"),
+        ("a.jsonl", 'extract = "main"', "format jsonl knows no such thing"),
+        ("a.jsonl", 'delimiter = ";"', "format jsonl knows no such thing"),
+        ("a.jsonl", 'encoding = "latin-1"', "format jsonl knows no such thing"),
+        ("a.csv", 'delimiter = ";;"', "is not one character"),
+        ("a.txt", 'encoding = "klingon"', "'klingon' is no encoding"),
+        ("a.html", 'extract = "some"', "'some' is none of main, all"),
+    ],
+)
+def test_what_a_format_does_not_know_is_an_error(
+    tmp_path: Path, path: str, more: str, message: str
+) -> None:
+    text = SMALL.replace("data/*.jsonl.gz", path).replace("[[sources]]", "[[sources]]\n" + more)
+    with pytest.raises(ConfigError, match=message):
+        load(tmp_path, text)
+
+
+def test_pages_and_tables_have_their_defaults(tmp_path: Path) -> None:
+    spec = load(tmp_path, SMALL.replace("data/*.jsonl.gz", "a.tsv"))
+    assert (spec.sources[0].delimiter, spec.sources[0].encoding) == ("\t", "detect")
+    spec = load(tmp_path, SMALL.replace("data/*.jsonl.gz", "a.html"))
+    assert (spec.sources[0].extract, spec.sources[0].encoding) == ("main", "detect")
+
+
+def test_limits_quarantine_and_duplicates_are_read(tmp_path: Path) -> None:
+    text = "max_quarantined = 0.01\n" + SMALL + "[duplicates]\nnear = true\nsimilarity = 0.7\n"
+    text += '[[limits]]\nsignal = "num_words"\nmin = 3\nmax = 9\n'
+    spec = load(tmp_path, text)
+    assert spec.max_quarantined == QuarantineLimit(share=10_000)
+    assert spec.limits == (LimitSpec("num_words", 3, 9),)
+    assert (spec.duplicates.near, spec.duplicates.similarity) == (True, 700_000)
+    assert load(tmp_path, "max_quarantined = 7\n" + SMALL).max_quarantined.records == 7
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("max_quarantined = -1", "-1 is not between"),
+        ("max_quarantined = 1.5", "1.5 is not between"),
+        ("limits = 3", r"a list of tables \[\[limits\]\] was expected"),
+        ('[[limits]]\nsignal = "num_words"', "neither min nor max"),
+        ('[[limits]]\nsignal = "a b"\nmin = 1', "'a b' is no name of a signal"),
+        ("[duplicates]\nnear = 1", "true or false was expected, not int"),
+        ("[duplicates]\nsimilarity = 0.05", "0.05 is not between"),
+        ('[duplicates]\nmeasure = "cosine"', "'cosine' is none of jaccard, containment"),
+        ("[duplicates]\nwords = 0", "0 is not between"),
+    ],
+)
+def test_a_slip_in_a_section_is_an_error(tmp_path: Path, more: str, message: str) -> None:
+    text = more + "\n" + SMALL if more.startswith(("max", "limits")) else SMALL + more
+    with pytest.raises(ConfigError, match=message):
+        load(tmp_path, text)

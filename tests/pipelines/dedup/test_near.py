@@ -163,9 +163,7 @@ def test_what_a_crowd_is_too_large_to_compare_is_counted() -> None:
     texts = [" ".join(words(50, seed)) for seed in range(MOST_COMPARED + 10)]
     crowd = np.zeros(len(texts), np.int64)
     member = np.arange(len(texts))
-    found = choose(
-        shingles(segments(texts), WORDS), crowd, member, THRESHOLD, containment=False
-    )
+    found = choose(shingles(segments(texts), WORDS), crowd, member, THRESHOLD, containment=False)
     assert (found.survivor == -1).all()
     assert found.cut_off == sum(range(10))
     assert found.compared + found.cut_off == len(texts) * (len(texts) - 1) // 2

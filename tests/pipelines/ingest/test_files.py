@@ -29,9 +29,23 @@ def test_two_stars_reach_any_depth(folder: Any) -> None:
 
 
 def test_a_folder_gives_every_file_of_its_format(folder: Any) -> None:
-    for name in ("d/a.jsonl", "d/b.jsonl.gz", "d/x/c.NDJSON", "d/x/d.json.zst", "d/e.txt", "d/f"):
+    for name in (
+        "d/a.jsonl",
+        "d/b.jsonl.gz",
+        "d/x/c.NDJSON",
+        "d/x/d.json.zst",
+        "d/e.txt",
+        "d/f",
+        "d/g.md",
+        "d/h.html.xz",
+        "d/cache-1.arrow",
+        "d/data-0.arrow",
+    ):
         folder.write(name, b"")
-    assert paths(folder, "d") == ["d/a.jsonl", "d/b.jsonl.gz", "d/x/c.NDJSON", "d/x/d.json.zst"]
+    assert paths(folder, "d") == ["d/a.jsonl", "d/b.jsonl.gz", "d/x/c.NDJSON"]
+    assert paths(folder, "d", "json") == ["d/x/d.json.zst"]
+    assert paths(folder, "d", "html") == ["d/h.html.xz"]
+    assert paths(folder, "d", "arrow") == ["d/data-0.arrow"]
     assert paths(folder, "d/", "text") == ["d/e.txt"]
 
 

@@ -180,7 +180,7 @@ def test_an_empty_file_is_one_partition(folder: Any) -> None:
     assert (part.num_bytes, part.files[0].length) == (0, 0)
 
 
-@pytest.mark.parametrize("kind", ["text", "parquet"])
+@pytest.mark.parametrize("kind", ["arrow", "parquet"])
 def test_a_packed_file_of_another_format_is_refused(folder: Any, kind: str) -> None:
     folder.write("a.gz", b"")
     with pytest.raises(ConfigError, match="unpack it first"):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lineage.errors import Conflict
-from pipelines.ingest import text
+from pipelines.ingest import whole
 from pipelines.ingest.chunk import HEAD_BYTES
 from pipelines.ingest.read import read_transform
 
@@ -53,7 +53,7 @@ def test_records_do_not_depend_on_groups(folder: Any) -> None:
 def test_a_file_that_is_too_long_is_passed_over(
     folder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text, "MAX_LINE_BYTES", 2_000_000)
+    monkeypatch.setattr(whole, "MAX_FILE_BYTES", 2_000_000)
     folder.write("a.txt", b"x" * 2_000_001)
     found = read(folder)
     (row,) = found.quarantine.to_pylist()
