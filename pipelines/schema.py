@@ -55,7 +55,8 @@ DOCUMENTS = pa.schema(
     ]
 )
 
-# One row a document that is new to the dataset; `row` counts the rows of DOCUMENTS in the same partition.
+# One row a document that is new to the dataset; `row` counts the rows of DOCUMENTS in the
+# same partition.
 TOKENS = pa.schema(
     [
         pa.field("row", pa.int64(), nullable=False),

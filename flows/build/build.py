@@ -110,7 +110,7 @@ class _Build:
         self._num_workers = num_workers
         self._announce = announce
         self._started = started
-        self._cleaning = Cleaning.of(plan.spec, workspace.root)
+        self._cleaning = Cleaning.of(plan.spec)
         self._stage = stage_store(workspace, plan.spec.name)
         self._seconds: Mapping[str, float] = {}
         self._build_id = workspace.entropy(_ENTROPY_BUILD_ID).hex()

@@ -95,7 +95,7 @@ def plan_build(workspace: Workspace, dataset: str) -> BuildPlan:
     tokenizer = Tokenizer.load(
         workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document
     ).identity
-    cleaning = Cleaning.of(spec, workspace.root)
+    cleaning = Cleaning.of(spec)
     acts = tuple(act.transform() for act in cleaning.acts)
     transforms = (*acts, rules_transform(cleaning.rules))
     act = _act(spec, tokenizer, transforms)

@@ -59,7 +59,7 @@ def bench(assignment: Assignment) -> Bench:
         raise Conflict(f"the spec of {assignment.dataset} changed meanwhile", "build again")
     lease = workspace.gate.rejoin(assignment.build_id, assignment.dataset)
     tokenizer = Tokenizer.load(workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document)
-    cleaning = Cleaning.of(spec, workspace.root)
+    cleaning = Cleaning.of(spec)
     return Bench(workspace, spec, cleaning, tokenizer, stage_store(workspace, spec.name), lease)
 
 

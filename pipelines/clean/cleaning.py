@@ -5,15 +5,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from lineage.errors import ConfigError
 from pipelines.clean.act import Act
 from pipelines.clean.nfc import Nfc
-from pipelines.rules.rule import AnyRule, Rule, Side
+from pipelines.clean.repair import repairs
+from pipelines.rules.rule import AnyRule, OneOf, Rule, Side
 from pipelines.signals.catalogue import SIGNALS
+from pipelines.signals.language import Language
 from pipelines.signals.measured import Measured
 from pipelines.spec.dataset import CleanSpec, DatasetSpec
+from pipelines.spec.language import LanguageSpec
 from pipelines.spec.limits import LimitSpec
 
 # Signals that every document has, whatever the spec.
@@ -33,23 +35,30 @@ class Cleaning:
     rules: tuple[AnyRule, ...]
 
     @classmethod
-    def of(cls, spec: DatasetSpec, root: Path) -> Cleaning:
+    def of(cls, spec: DatasetSpec) -> Cleaning:
         """Builds the acts of a spec.
 
-        Args:
-            root: the workspace's root, below which lists and models lie.
-
         Raises:
-            NotFound, ConfigError: a file that the spec names is missing or wrong.
+            ConfigError: a rule stands on a signal that nothing measures.
         """
         published = [rule for rules in spec.rules for rule in rules.rules()]
-        rules = (*_length_rules(spec.clean), *published, *_limit_rules(spec.limits))
-        acts: list[Act] = [Nfc()] if spec.clean.normalize == "NFC" else []
+        rules = (
+            *_length_rules(spec.clean),
+            *_language_rules(spec.language),
+            *published,
+            *_limit_rules(spec.limits),
+        )
+        acts: list[Act] = [*repairs(spec.repair)]
+        if spec.clean.normalize == "NFC":
+            acts.append(Nfc())
+        if spec.language is not None:
+            acts.append(Language())
         wanted = SIGNALS.keys() & {rule.signal for rule in rules}
         near = spec.duplicates if spec.duplicates.near else None
         if wanted or near:
             acts.append(Measured(wanted, near))
         _require_measured(acts, rules)
+        _require_languages(spec, rules)
         return cls(tuple(acts), rules)
 
 
@@ -62,6 +71,22 @@ def _require_measured(acts: Sequence[Act], rules: Sequence[AnyRule]) -> None:
                 f"the rule {rule.name} stands on {rule.signal!r}, which nothing measures",
                 f"the nearest signal that is measured is {near[0]!r}",
             )
+
+
+def _require_languages(spec: DatasetSpec, rules: Sequence[AnyRule]) -> None:
+    for rule in rules:
+        if isinstance(rule, Rule) and rule.languages and spec.language is None:
+            raise ConfigError(
+                f"{spec.name}: {rule.name} has thresholds by language, and none is detected",
+                "add a section [language], which may be empty",
+            )
+
+
+def _language_rules(spec: LanguageSpec | None) -> Iterator[AnyRule]:
+    if spec is not None and spec.allowed:
+        yield OneOf("language.allowed", "language", spec.allowed)
+    if spec is not None and spec.min_share:
+        yield Rule("language.min_share", "language_share", Side.MIN, spec.min_share)
 
 
 def _limit_rules(limits: Sequence[LimitSpec]) -> Iterator[Rule]:

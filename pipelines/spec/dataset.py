@@ -14,6 +14,7 @@ from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import ConfigError, NotFound
 from lineage.fields import Fields, read_fields
 from pipelines.spec.duplicates import EXACT_ONLY, DuplicatesSpec, duplicates_spec
+from pipelines.spec.language import LanguageSpec, language_spec
 from pipelines.spec.limits import (
     NO_LIMIT,
     LimitSpec,
@@ -21,6 +22,7 @@ from pipelines.spec.limits import (
     limit_spec,
     quarantine_limit,
 )
+from pipelines.spec.repair import NO_REPAIR, RepairSpec, repair_spec
 from pipelines.spec.rules import RuleSetSpec, rule_set_specs
 from pipelines.spec.section import section_json
 from pipelines.spec.source import NAME, NAME_HINT, SourceSpec, source_spec
@@ -78,6 +80,8 @@ class DatasetSpec:
         seed: of the global shuffle, 0 to 2**64 - 1.
         sources: in the order of the file; a source's ordinal is its place here.
         max_quarantined: how many records may be unreadable before a build stops.
+        repair: damage that is undone first.
+        language: which languages are kept, or None where none is detected.
         rules: published rule sets with their thresholds.
         duplicates: what counts as a near duplicate.
         limits: thresholds on signals, asked after the rule sets.
@@ -90,6 +94,8 @@ class DatasetSpec:
     tokenizer: TokenizerSpec
     shards: ShardSpec
     max_quarantined: QuarantineLimit = NO_LIMIT
+    repair: RepairSpec = NO_REPAIR
+    language: LanguageSpec | None = None
     rules: tuple[RuleSetSpec, ...] = ()
     duplicates: DuplicatesSpec = EXACT_ONLY
     limits: tuple[LimitSpec, ...] = ()
@@ -151,6 +157,8 @@ def load_spec(path: Path) -> DatasetSpec:
         duplicates=duplicates_spec(table.value("duplicates"), where)
         if "duplicates" in table
         else EXACT_ONLY,
+        repair=repair_spec(table.value("repair"), where) if "repair" in table else NO_REPAIR,
+        language=language_spec(table.value("language"), where) if "language" in table else None,
         rules=rule_set_specs(table.value("rules"), where) if "rules" in table else (),
         limits=tuple(limit_spec(*item) for item in _tables(table, "limits")),
     )

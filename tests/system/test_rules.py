@@ -105,8 +105,13 @@ def test_a_published_document_stays_when_a_longer_copy_comes(ruled: World) -> No
     assert (report.num_new, report.num_removed) == (0, 0)
     with ruled.read() as book:
         hasher = book.reading.workspace.id_hasher()
-        row = one(book.table("decisions").filter(pc.field("document_id") == document_id(hasher, "near/2")))
-        assert (row["rule"], row["survivor_id"]) == ("near_duplicate", document_id(hasher, record_id))
+        row = one(
+            book.table("decisions").filter(pc.field("document_id") == document_id(hasher, "near/2"))
+        )
+        assert (row["rule"], row["survivor_id"]) == (
+            "near_duplicate",
+            document_id(hasher, record_id),
+        )
 
 
 def test_a_source_that_would_lose_too_much_stops_the_build(ruled: World) -> None:

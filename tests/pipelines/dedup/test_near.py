@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from pipelines.dedup.choose import MOST_COMPARED, Chosen, choose
 from pipelines.dedup.crowds import components, crowds
 from pipelines.dedup.minhash import NO_KEY, band_keys
 from pipelines.dedup.shingles import shingles
-from pipelines.signals.segments import Segments, Segmenter
+from pipelines.signals.segments import Segmenter, Segments
 from tests.pipelines.signals.oracle import is_word, tokens
 
 SAMPLE = Path(__file__).parents[3] / "shardline" / "data" / "sample"
@@ -31,7 +31,7 @@ def segments(texts: list[str]) -> Segments:
 
 def shingle_sets(texts: list[str]) -> list[set[int]]:
     hashes, starts = shingles(segments(texts), WORDS)
-    return [set(hashes[a:b].tolist()) for a, b in zip(starts, starts[1:], strict=False)]
+    return [set(hashes[a:b].tolist()) for a, b in pairwise(starts)]
 
 
 def plain_shingles(text: str) -> set[tuple[str, ...]]:
