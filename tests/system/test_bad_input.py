@@ -169,7 +169,7 @@ def test_a_record_id_that_is_used_twice_keeps_one_content_in_whatever_order(fres
         ("good.jsonl", "f*.jsonl", ["text/folder.jsonl", "a folder where a file was meant"]),
         ("good.jsonl", "missing.jsonl", ["text/missing.jsonl", "no such file"]),
         ("good.jsonl", "none-*.jsonl", ["text/none-*.jsonl", "nothing matches"]),
-        ("good.jsonl", "good.docx", ["good.docx", "jsonl, parquet, text"]),
+        ("good.jsonl", "good.docx", ["good.docx", "jsonl, json, csv"]),
         ("tokenizer.json", "other.json", ["other.json"]),
         ("tokenizer.json", "text/good.jsonl", ["good.jsonl"]),
         ("<|endoftext|>", "<|nothing|>", ["<|nothing|>"]),

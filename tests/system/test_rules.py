@@ -1,4 +1,4 @@
-"""Rules and near duplicates in a build: measured once, decided by the spec, told to whoever asks."""
+"""Rules and near duplicates in a build: measured once, decided by the spec, and told."""
 
 from __future__ import annotations
 

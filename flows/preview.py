@@ -1,0 +1,194 @@
+"""A preview: what a spec would do, on a sample of its sources, in seconds.
+
+Nothing is stored and no version is looked at: the sample is read, cleaned and judged in
+this process. Duplicates are those inside the sample, so a build finds more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lineage.digest import digest_of
+from lineage.ids import IdHasher
+from lineage.workspace import Workspace
+from pipelines.books import Books, book_ingest
+from pipelines.clean.clean import Cleaned, clean_records
+from pipelines.clean.cleaning import Cleaning
+from pipelines.dedup.choose import choose
+from pipelines.dedup.columns import PUBLISHED
+from pipelines.dedup.crowds import crowds
+from pipelines.dedup.resolve import Resolving
+from pipelines.dedup.shingles import shingles
+from pipelines.ingest.chunk import Chunk
+from pipelines.ingest.files import SourceFile, list_files
+from pipelines.ingest.partition import FileRange, Partition, compression_of, plan_source
+from pipelines.ingest.read import read_partition
+from pipelines.rules.decide import decide
+from pipelines.signals.segments import Segmenter
+from pipelines.spec.dataset import DatasetSpec
+from pipelines.spec.source import SourceSpec
+
+# What is read of a file of lines at one place; other files are read from their start.
+_RANGE_BYTES = 1 << 20
+_CHUNK_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What became of the sample.
+
+    Attributes:
+        dataset: its name.
+        books: of the stages ingest, clean and dedup, over the sample.
+        source_documents: documents of the sample by source.
+        seconds: what it took.
+    """
+
+    dataset: str
+    books: Books
+    source_documents: Mapping[str, int]
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The preview as JSON values."""
+        return {
+            "dataset": self.dataset,
+            "books": self.books.to_json(),
+            "source_documents": dict(self.source_documents),
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def preview(workspace: Workspace, spec: DatasetSpec, sample: int) -> Preview:
+    """Tries a spec on about so many documents, as many of each source.
+
+    Raises:
+        NotFound, ConfigError: the spec or a source is wrong.
+    """
+    started = time.monotonic()
+    cleaning, hasher = Cleaning.of(spec), workspace.id_hasher()
+    books, counts = Books(), dict.fromkeys((source.name for source in spec.sources), 0)
+    tables: list[pa.Table] = []
+    bands: list[pa.Table] = []
+    for ordinal, source in enumerate(spec.sources):
+        wanted = -(-sample // len(spec.sources))
+        for chunk in _sampled(source, workspace.root, hasher, spec.seed, wanted):
+            cleaned = clean_records(chunk.records, cleaning.acts, source.name, hasher)
+            books = books.add(Books((book_ingest(chunk.records, chunk.quarantine),)))
+            tables.append(_judged(cleaned, cleaning, len(tables), ordinal))
+            bands.append(cleaned.bands)
+            counts[source.name] += chunk.records.num_rows
+    documents = pa.concat_tables(tables)
+    resolving = Resolving(documents, PUBLISHED.empty_table())
+    if spec.duplicates.near:
+        _drop_near(resolving, spec, documents, pa.concat_tables(bands))
+    books = books.add(resolving.result(range(len(tables))).books)
+    return Preview(spec.name, books, counts, time.monotonic() - started)
+
+
+def _sampled(
+    source: SourceSpec, root: Path, hasher: IdHasher, seed: int, wanted: int
+) -> Iterator[Chunk]:
+    """Chunks of a source until enough records were read; the last one is cut."""
+    found = 0
+    for partition in _partitions(source, root):
+        for chunk in read_partition(
+            partition, source, root, hasher, seed, chunk_bytes=_CHUNK_BYTES
+        ):
+            left = wanted - found
+            yield Chunk(chunk.records.slice(0, left), chunk.quarantine)
+            found += min(chunk.records.num_rows, left)
+            if found >= wanted:
+                return
+
+
+def _partitions(source: SourceSpec, root: Path) -> Iterator[Partition]:
+    """Parts of a source, at places that only its files' names choose."""
+    files = list_files(source, root)
+    ranked = sorted(files, key=lambda file: sha256(file.path.encode()).digest())
+    if source.format != "jsonl":
+        # Planning reads whole files, so only as many are taken as a preview can use.
+        for file in islice(ranked, 64):
+            yield from plan_source(_only(source, file), root)
+        return
+    for file in ranked:
+        if compression_of(source, file.path):
+            yield from plan_source(_only(source, file), root)
+        elif (part := _range_of_lines(root, file)) is not None:
+            data, at = part
+            ranges = (FileRange(file.path, at, len(data), at),)
+            yield Partition(source.name, "jsonl", "", ranges, digest_of(data), len(data))
+
+
+def _only(source: SourceSpec, file: SourceFile) -> SourceSpec:
+    names = {name: getattr(source, name) for name in SourceSpec.__slots__}
+    return SourceSpec(**(names | {"path": file.path}))
+
+
+def _range_of_lines(root: Path, file: SourceFile) -> tuple[bytes, int] | None:
+    """Whole lines from a place in a file, and the place; None for an empty file."""
+    room = max(file.size_bytes - _RANGE_BYTES, 0)
+    start = int.from_bytes(sha256(file.path.encode()).digest()[:8], "big") % (room + 1)
+    with (root / file.path).open("rb") as opened:
+        opened.seek(start)
+        if start:
+            opened.readline()
+        at = opened.tell()
+        data = opened.read(_RANGE_BYTES)
+        data += opened.readline()
+        if not data:
+            # One long line was passed over: the start of the file is as good.
+            opened.seek(0)
+            at, data = 0, opened.readline()
+    return (data, at) if data else None
+
+
+def _judged(cleaned: Cleaned, cleaning: Cleaning, partition: int, source: int) -> pa.Table:
+    documents = cleaned.documents
+    signals = documents.select(["num_chars", "num_bytes"])
+    for name in cleaned.signals.column_names:
+        signals = signals.append_column(name, cleaned.signals[name])
+    rows = documents.num_rows
+    for name, column in decide(signals, cleaning.rules).columns(cleaning.rules).items():
+        documents = documents.append_column(name, column)
+    for name, values in (
+        ("source", np.full(rows, source, np.int32)),
+        ("row", np.arange(rows)),
+        ("partition", np.full(rows, partition, np.int32)),
+    ):
+        documents = documents.add_column(0, name, pa.array(values))
+    return documents
+
+
+def _drop_near(
+    resolving: Resolving, spec: DatasetSpec, documents: pa.Table, bands: pa.Table
+) -> None:
+    contest = resolving.contest()
+    order = np.argsort(contest.rank)
+    rows = contest.rows[order]
+    pairs, so_far = [], 0
+    for name in bands.column_names:
+        crowd, member = crowds(bands[name].to_numpy()[rows])
+        pairs.append((crowd + so_far, member))
+        so_far += int(crowd.max(initial=-1)) + 1
+    crowd, member = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    texts = documents["text"].take(pa.array(rows)).combine_chunks()
+    chosen = choose(
+        shingles(Segmenter().segments_of(texts), spec.duplicates.words),
+        crowd,
+        member,
+        spec.duplicates.similarity,
+        containment=spec.duplicates.measure == "containment",
+    )
+    away = np.flatnonzero(chosen.survivor >= 0)
+    survivors = rows[chosen.survivor[away]]
+    resolving.make_way(rows[away], survivors, chosen.similarity[away], spec.duplicates.similarity)
