@@ -15,6 +15,22 @@ _RULES = "rules"
 _LANGUAGE = "language"
 
 
+# Signals in millionths are told by their names; the others are whole numbers.
+_IN_MILLIONTHS = ("_share", "_coverage", "mean_word_length")
+
+
+def scale_of(signal: str) -> int:
+    """What one of a signal is worth: 1,000,000 for those in millionths, else 1."""
+    return 1_000_000 if signal.endswith(_IN_MILLIONTHS) else 1
+
+
+def shown(signal: str, value: object) -> str:
+    """A signal's value for people: 66666 millionths as 0.066666, 3012 as 3,012."""
+    if not isinstance(value, int):
+        return str(value)
+    return f"{value / scale_of(signal):.6g}" if scale_of(signal) > 1 else f"{value:,}"
+
+
 @dataclass(frozen=True, slots=True)
 class Keeps:
     """What a rule keeps: a signal at least or at most a number, or one of some words.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lineage.audit.rules import shown
 from shardline.cli.output import row
 
 
@@ -152,16 +153,15 @@ def _measured(decision: Mapping[str, Any]) -> Iterator[str]:
     """What every rule says of the document, and what was measured besides."""
     for rule in decision["rules"]:
         threshold = rule["threshold"]
-        limit = " ".join(threshold) if isinstance(threshold, list) else f"{threshold:,}"
-        value = f"{rule['value']:,}" if isinstance(rule["value"], int) else rule["value"]
+        words = " ".join(threshold) if isinstance(threshold, list) else ""
+        limit = words or shown(rule["signal"], threshold)
+        value = shown(rule["signal"], rule["value"])
         word = "passes" if rule["passes"] else "FAILS"
         yield row("  rule", f"{word} {rule['rule']}: {value} {rule['keeps']} {limit}")
     judged = {rule["signal"] for rule in decision["rules"]}
     for name, value in decision["signals"].items():
         if name not in judged and value is not None:
-            yield row(
-                "  signal", f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
-            )
+            yield row("  signal", f"{name} {shown(name, value)}")
 
 
 def _given(run: Mapping[str, Any]) -> str:

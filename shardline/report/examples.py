@@ -34,6 +34,7 @@ class Example:
     """
 
     rule: str
+    signal: str
     document_id: bytes
     source: str
     passes: bool
@@ -55,7 +56,7 @@ def near_thresholds(decisions: pa.Table, rules: Iterable[VersionRule]) -> list[E
         values = decisions[keeps.signal].fill_null(0).to_numpy()
         for passes, at in _nearest(values, keeps, order):
             value = int(values[at])
-            found.append(Example(rule.name, ids[at], sources[at], passes, value))
+            found.append(Example(rule.name, keeps.signal, ids[at], sources[at], passes, value))
     return found
 
 

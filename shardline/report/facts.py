@@ -13,11 +13,9 @@ import pyarrow.compute as pc
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from lineage.audit.rules import Keeps, VersionRule
+from lineage.audit.rules import Keeps, VersionRule, scale_of
 from shardline.report.charts import Threshold, histogram, shares
 
-_MILLION = 1_000_000
-_SHARE_ENDINGS = ("_share", "_ratio", "_coverage", "_millionths")
 _LANGUAGE, _LICENCE = "language", "licence_spdx"
 _NEAR, _EXACT = "near_duplicate", "exact_duplicate"
 
@@ -35,11 +33,6 @@ class Chart:
     name: str
     rules: tuple[str, ...]
     picture: Markup
-
-
-def scale_of(name: str) -> int:
-    """What one of a signal's axis is worth: millionths are shown as shares."""
-    return _MILLION if name.endswith(_SHARE_ENDINGS) else 1
 
 
 def funnel(books: list[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from flows.build.worker import stage_store
 from lineage.audit.reading import Reading
-from lineage.audit.rules import rules_of
+from lineage.audit.rules import rules_of, shown
 from lineage.errors import AccessDenied
 from lineage.manifests.content import ContentManifest
 from lineage.versions import Version
@@ -97,7 +97,7 @@ def _example(item: Example, texts: dict[bytes, str]) -> dict[str, Any]:
         "document": item.document_id.hex(),
         "source": item.source,
         "passes": item.passes,
-        "value": item.value,
+        "value": shown(item.signal, item.value),
         "text": texts.get(item.document_id),
     }
 
