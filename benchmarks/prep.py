@@ -2,10 +2,13 @@
 """Preparation: `shardline build` beside datatrove on the same rows, in turn.
 
     python benchmarks/prep.py --input DIR --peers DIR --tokenizer FILE
+    python benchmarks/prep.py --input DIR --peers DIR --tokenizer FILE --work full
     python benchmarks/prep.py --quick
 
 Both read JSON Lines, drop exact duplicates, tokenize with an end token and shuffle all
 documents. We also do NFC, ids, decisions, sealing, verified tiers, DVC, Git and the ledger.
+With `--work full` both also drop by Gopher's repetition and quality rules and remove near
+duplicates (words of 5, 14 bands of 8); ours are verified on the text, the peer's are not.
 Every time is wall time of a whole process, its start included. `prep.build` is the
 command as a user types it, `prep.build.without_prefect` the same build in a process that
 never imports Prefect. Every run has a fresh workspace.
@@ -53,6 +56,7 @@ licence = "LicenseRef-Mixed-Free"
 source_class = "public_dataset"
 collected = "2026-11"
 
+{rules}
 [tokenizer]
 file = "tokenizer.json"
 end_of_document = "{end}"
@@ -62,11 +66,23 @@ sample_tokens = 2048
 shard_mib = 64
 """
 
+RULES = """\
+[rules.gopher_quality]
+
+[rules.gopher_repetition]
+
+[duplicates]
+near = true
+"""
+# By the name of the work: what stands in the spec, and the peer's driver.
+WORKS = {"exact": ("", "datatrove_prep.py"), "full": (RULES, "datatrove_full.py")}
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """What every run does: the rows, the tokenizer, and how many processes may work."""
 
+    name: str
     rows: Path
     tokenizer: Path
     end_of_document: str
@@ -114,7 +130,7 @@ def workspace(work: Work) -> Iterator[Path]:
     for file in work.rows.glob("*.jsonl"):
         _link(file, root / "rows" / file.name)
     shutil.copyfile(work.tokenizer, root / "tokenizer.json")
-    spec = SPEC.format(dataset=DATASET, end=work.end_of_document)
+    spec = SPEC.format(dataset=DATASET, end=work.end_of_document, rules=WORKS[work.name][0])
     (root / "specs").mkdir(exist_ok=True)
     (root / "specs" / f"{DATASET}.toml").write_text(spec, "utf-8")
     yield root
@@ -145,7 +161,7 @@ def build_by_datatrove(work: Work, peers: Path) -> Timed:
     """The peer's build; prints its report."""
     out = work.folder / "datatrove"
     options = ["--workers", str(work.workers), "--end-of-document", work.end_of_document]
-    python, script = peers / "prep" / "bin" / "python", HERE / "peers" / "datatrove_prep.py"
+    python, script = peers / "prep" / "bin" / "python", HERE / "peers" / WORKS[work.name][1]
     timed = run([python, script, work.rows, work.tokenizer, out, *options])
     shutil.rmtree(out)
     return timed
@@ -180,21 +196,22 @@ def figures(
         ours = [size / one.seconds for one in timed]
         return Figure(label, ours, "MB/s", name, speeds, {**about, **more})
 
-    yield speed("prep.build", commands, {})
-    yield speed("prep.build.without_prefect", plains, stages)
+    prep = "prep" if work.name == "exact" else f"prep.{work.name}"
+    yield speed(f"{prep}.build", commands, {})
+    yield speed(f"{prep}.build.without_prefect", plains, stages)
     starts = [one.seconds - two.seconds for one, two in zip(commands, plains, strict=True)]
-    yield Figure("prep.prefect", starts, "s", about=about)
+    yield Figure(f"{prep}.prefect", starts, "s", about=about)
     for stage in reports[0]["stage_seconds"]:
         work_s = [report["stage_seconds"][stage] for report in reports]
         rates = [size / seconds for seconds in work_s if seconds > 0]
         if rates:
-            yield Figure(f"prep.stage.{stage}", rates, "MB/s of one worker", about=about)
+            yield Figure(f"{prep}.stage.{stage}", rates, "MB/s of one worker", about=about)
     for label, our, theirs in (
         ("documents", "documents_added", "documents_out"),
         ("tokens", "tokens", "tokens"),
     ):
         counts = [report[our] for report in reports]
-        yield Figure(f"prep.{label}", counts, label, name, [one[theirs] for one in said], about)
+        yield Figure(f"{prep}.{label}", counts, label, name, [one[theirs] for one in said], about)
 
 
 def arguments() -> argparse.Namespace:
@@ -202,6 +219,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--work", choices=sorted(WORKS), default="exact")
     parser.add_argument("--input", type=Path, default=SAMPLE, help="folder of *.jsonl")
     parser.add_argument("--peers", type=Path, help="what benchmarks/peers/setup made")
     parser.add_argument("--tokenizer", type=Path, default=SAMPLE / "tokenizer.json")
@@ -222,7 +240,7 @@ def main() -> None:
         folder = Path(name)
         take(options.input, folder / "rows", int(megabytes * 1e6), NUM_FILES)
         tokenizer, end = options.tokenizer.resolve(), options.end_of_document
-        work = Work(folder / "rows", tokenizer, end, options.workers, folder)
+        work = Work(options.work, folder / "rows", tokenizer, end, options.workers, folder)
         for figure in measure(work, 1 if options.quick else options.runs, peers):
             print(figure.line(), flush=True)
 

@@ -71,7 +71,10 @@ def pipelines(options: argparse.Namespace) -> dict[str, tuple[int, list]]:
     return {
         "rules": (many, rules),
         "signature": (many, [read("clean"), MinhashDedupSignature(folder("hashes"), config)]),
-        "buckets": (BUCKETS, [MinhashDedupBuckets(folder("hashes"), folder("pairs"), config=config)]),
+        "buckets": (
+            BUCKETS,
+            [MinhashDedupBuckets(folder("hashes"), folder("pairs"), config=config)],
+        ),
         "cluster": (1, [MinhashDedupCluster(folder("pairs"), folder("remove"), config=config)]),
         "filter": (many, near),
         "tokenize": (many, [read("unique"), tokenize]),
