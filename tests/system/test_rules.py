@@ -11,7 +11,8 @@ import pytest
 
 from lineage.errors import ConfigError
 from tests.system.conftest import Said
-from tests.system.world import DATASET, FOUR_SOURCES, World, add_lines, record
+from tests.system.killing import die_after
+from tests.system.world import DATASET, FOUR_SOURCES, World, add_lines, make_world, record
 
 pytestmark = pytest.mark.system
 V1, V2 = f"{DATASET}@v1", f"{DATASET}@v2"
@@ -184,3 +185,53 @@ def one(table: object) -> dict[str, object]:
 def book_segments(world: World) -> list[object]:
     with world.read() as book:
         return list(book.content.segments)
+
+
+def decided(world: World) -> set[tuple[object, ...]]:
+    """Every decision by place, without the ids, which differ by workspace."""
+    names = ("path", "offset", "verdict", "rule", "value", "threshold", "num_tokens", "edits")
+    with world.read() as book:
+        rows = book.table("decisions").select(names).to_pylist()
+    return {tuple(row.values()) for row in rows}
+
+
+def test_workers_and_the_order_of_files_change_no_verdict(ruled: World, tmp_path: Path) -> None:
+    other = make_world(tmp_path / "other")
+    _, text = longest(other)
+    add_lines(other.help_files[0], [record(shortened(text), "near/1")], at=0)
+    other.write_spec(FOUR_SOURCES + RULES)
+    other.build(workers=4)
+    assert other.content_roots() == ruled.content_roots()
+    assert decided(other) == decided(ruled)
+
+
+@pytest.mark.parametrize("kind", ["contests", "choices", "resolutions", "tokens"])
+def test_a_build_that_dies_between_its_steps_ends_as_an_undisturbed_one(
+    kind: str, ruled: World, tmp_path: Path
+) -> None:
+    other = make_world(tmp_path / "other")
+    _, text = longest(other)
+    add_lines(other.help_files[0], [record(shortened(text), "near/1")], at=0)
+    other.write_spec(FOUR_SOURCES + RULES)
+    partitions = len({path.parent for path in parts(ruled)})
+    calls = partitions + 1 + ("contests", "choices", "resolutions", "tokens").index(kind)
+    die_after(other, "storage_tiers.stage:StageStore._finish", calls)
+    assert list((other.stage / kind).glob("[!.]*/receipt.json"))
+    assert other.versions() == []
+    other.build()
+    assert other.content_roots() == ruled.content_roots()
+    assert decided(other) == decided(ruled)
+    assert other.verify() == []
+    for left in ("contests", "choices", "resolutions", "tokens", "shards", "records"):
+        assert not list((other.stage / left).glob("*"))
+
+
+def test_decisions_that_were_tampered_with_are_found(ruled: World) -> None:
+    with ruled.read() as book:
+        stored = book.object("records/decisions-00000.parquet")
+    path = ruled.path_of(stored, "hot")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.chmod(0o644)
+    path.write_bytes(data)
+    assert any("decisions-00000" in finding for finding in ruled.verify())
