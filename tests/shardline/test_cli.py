@@ -133,9 +133,12 @@ def test_a_command_that_is_none_shows_its_usage(run: Run, arguments: list[str]) 
 
 NEEDS_A_WORKSPACE = [
     ["build", "corpus"],
+    ["preview", "corpus"],
     ["versions"],
     ["approve", "corpus@v1", "--reason", "x"],
     ["why", "corpus", "x"],
+    ["report", "corpus"],
+    ["diff", "corpus@v1", "corpus@v2"],
     ["quarantine", "corpus"],
     ["schedule"],
     ["scheduler"],

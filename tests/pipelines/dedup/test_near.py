@@ -184,6 +184,7 @@ def test_no_order_of_pairs_or_batches_changes_the_choice(rng: random.Random) -> 
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 12)), max_size=30, unique=True))
+@settings(deadline=None)
 def test_components_are_those_of_the_graph(pairs: list[tuple[int, int]]) -> None:
     pairs = sorted(pairs)
     crowd = np.array([pair[0] for pair in pairs], np.int64)
