@@ -34,11 +34,17 @@ _ALL = (
     Signal("repeated_paragraph_share", _SHARE, "paragraphs that stood before"),
     Signal("repeated_paragraph_char_share", _SHARE, "characters in paragraphs that stood before"),
     *(
-        Signal(f"top_{n}gram_char_share", _SHARE, f"characters in the most frequent {n}-gram")
+        Signal(
+            f"top_{n}gram_char_share", _SHARE, f"characters in the most frequent {n}-gram of words"
+        )
         for n in TOP
     ),
     *(
-        Signal(f"repeated_{n}gram_char_share", _SHARE, f"characters in {n}-grams that stood before")
+        Signal(
+            f"repeated_{n}gram_char_share",
+            _SHARE,
+            f"characters in {n}-grams of words that stood before",
+        )
         for n in REPEATED
     ),
 )

@@ -1,4 +1,4 @@
-"""Repetition of lines, paragraphs and n-grams of tokens inside one text.
+"""Repetition of lines, paragraphs and n-grams of words inside one text.
 
 As in Gopher (Rae et al. 2021, arXiv 2112.11446, table A1): the share of lines and
 paragraphs that stood before, the share of characters in them, in the most frequent 2-, 3-
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipelines.signals.catalogue import REPEATED, TOP
-from pipelines.signals.segments import CHARS, Segments
+from pipelines.signals.segments import CHARS, WORD, Segments
 
 # Columns of what the kernels give.
 LINES, LINE_CHARS, PARAGRAPHS, PARAGRAPH_CHARS, NUM_PARAGRAPHS = range(5)
@@ -48,9 +48,9 @@ def repeated_lines(segments: Segments) -> NDArray[np.int64]:
 
 
 def repeated_ngrams(segments: Segments) -> NDArray[np.int64]:
-    """Characters in the top 2-, 3-, 4-grams, and in repeated 5- to 10-grams.
+    """Characters in the top 2-, 3-, 4-grams of words, and in repeated 5- to 10-grams.
 
-    The characters of a top n-gram are counted with a space between its tokens, times its
+    The characters of a top n-gram are counted with a space between its words, times its
     number of occurrences; an n-gram that occurs once is none. Of several as frequent the
     first counts. Repeated n-grams are gone over from the left: one that stood before is
     counted and passed over whole, any other only begins to stand there.
@@ -64,10 +64,10 @@ def repeated_ngrams(segments: Segments) -> NDArray[np.int64]:
         segments.token_starts,
         segments.hashes,
         segments.lengths,
+        segments.marks,
         np.zeros((len(_table(widest)), 2), np.uint64),
-        np.empty(widest + 1, np.uint64),
-        np.empty(widest + 1, np.int64),
-        np.empty(widest + 1, np.uint64),
+        np.empty((3, widest + 1), np.uint64),
+        np.empty((2, widest + 1), np.int64),
         counts,
     )
     return counts
@@ -148,16 +148,20 @@ def _repeated_ngrams(
     starts: Buffer,
     hashes: Buffer,
     lengths: Buffer,
+    marks: Buffer,
     table: Buffer,
-    grams: Buffer,
-    places: Buffer,
-    slots: Buffer,
+    room: Buffer,
+    more_room: Buffer,
     counts: Buffer,
 ) -> None:
+    words, grams, slots = room[0], room[1], room[2]
+    sizes, places = more_room[0], more_room[1]
     for row in range(len(starts) - 1):
-        begin, num = starts[row], starts[row + 1] - starts[row]
-        for i in range(num):
-            grams[i], places[i] = hashes[begin + i], i
+        num = 0
+        for token in range(starts[row], starts[row + 1]):
+            words[num], grams[num] = hashes[token], hashes[token]
+            sizes[num], places[num] = lengths[token], num
+            num += marks[token] & WORD
         left = num
         for n in range(2, 11):
             # Candidates: where this and the next (n-1)-gram repeat.
@@ -173,7 +177,7 @@ def _repeated_ngrams(
             best = np.uint64(1)
             for k in range(wanted):
                 i = places[k]
-                gram = (grams[i] * _PRIME) ^ hashes[begin + i + n - 1]
+                gram = (grams[i] * _PRIME) ^ words[i + n - 1]
                 gram = (gram ^ (gram >> np.uint64(32))) * _PRIME
                 grams[i] = gram
                 at = (gram >> np.uint64(20)) & mask
@@ -191,7 +195,7 @@ def _repeated_ngrams(
                     if top and times == best:
                         top, chars = False, np.int64(n - 1)
                         for i in range(n):
-                            chars += lengths[begin + places[k] + i]
+                            chars += sizes[places[k] + i]
                         counts[row, n - 2] = chars * np.int64(best)
                     places[left] = places[k]
                     left += times > 1
@@ -208,6 +212,6 @@ def _repeated_ngrams(
                 # What it begins to stand for is marked in place of its hash.
                 if table[at, 0] == 0:
                     for j in range(n):
-                        counts[row, n - 2] += lengths[begin + i + j]
+                        counts[row, n - 2] += sizes[i + j]
                     passed = i + n
                 table[at, 0] = np.uint64(0)

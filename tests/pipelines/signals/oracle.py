@@ -185,9 +185,9 @@ def signals(text: str) -> dict[str, int]:
         "repeated_line_text_share": share(again, chars - feeds),
         "repeated_paragraph_share": share(len(stood_before(parts)), len(parts)),
         "repeated_paragraph_char_share": share(sum(map(len, stood_before(parts))), chars),
-        **{f"top_{n}gram_char_share": share(top_ngram_chars(every, n), chars) for n in (2, 3, 4)},
+        **{f"top_{n}gram_char_share": share(top_ngram_chars(words, n), chars) for n in (2, 3, 4)},
         **{
-            f"repeated_{n}gram_char_share": share(repeated_ngram_chars(every, n), chars)
+            f"repeated_{n}gram_char_share": share(repeated_ngram_chars(words, n), chars)
             for n in range(5, 11)
         },
     }
