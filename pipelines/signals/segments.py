@@ -32,6 +32,10 @@ _KIND, _TERMINAL, _WIDE = characters.KIND, characters.TERMINAL, characters.WIDE
 _BULLET, _QUOTE = characters.BULLET, characters.QUOTE
 _PRIME, _LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 _EVERY_BIT = np.uint64(0xFFFFFFFFFFFFFFFF)
+_LOW_BITS, _HIGH_BITS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+_SEVEN_BITS, _CASE_BITS = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x2020202020202020)
+_FROM_A, _BEHIND_Z = np.uint64(0x1F1F1F1F1F1F1F1F), np.uint64(0x0505050505050505)
+_FROM_0, _BEHIND_9 = np.uint64(0x5050505050505050), np.uint64(0x4646464646464646)
 _ELLIPSIS_CODE = 0x2026
 
 # What a kernel is handed: arrays of one dimension, or of two for counts.
@@ -146,17 +150,40 @@ def _decoded(data: Buffer, at: int, lead: int) -> tuple[Any, int]:
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
+def _plain(word: Any) -> tuple[Any, Any]:
+    """Letters and digits of ASCII that eight bytes begin with, and the high bit of each letter.
+
+    All eight are tested at once: adding moves a byte of a range up to its high bit, and no
+    sum of seven bits carries into the next byte.
+    """
+    low = word & _SEVEN_BITS
+    lower = low | _CASE_BITS
+    alphabetic = (lower + _FROM_A) & ~(lower + _BEHIND_Z) & ~word & _HIGH_BITS
+    digits = (low + _FROM_0) & ~(low + _BEHIND_9) & ~word & _HIGH_BITS
+    others = ~(alphabetic | digits) & _HIGH_BITS
+    # The lowest set bit less one has ones in every byte up to and with the first other one.
+    ones = ((others & (~others + np.uint64(1))) - np.uint64(1)) & _LOW_BITS
+    count = np.int64((ones * _LOW_BITS) >> np.uint64(56))
+    return (count - 1 if others else np.int64(8)), alphabetic
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
 def _word_end(
-    data: Buffer, at: int, end: int, kinds: Buffer, plain: Buffer
+    words: Buffer, data: Buffer, at: int, end: int, kinds: Buffer
 ) -> tuple[Any, Any, Any]:
     """Where a word that begins here ends, its code points, and whether it has a letter."""
-    chars, letters, stop, stop_chars = np.int64(0), np.uint8(0), at, np.int64(0)
+    chars, letters, stop, stop_chars = np.int64(0), np.uint64(0), at, np.int64(0)
     joined = False
     while at < end:
         begin = at
-        while at < end and plain[data[at]]:
-            letters |= plain[data[at]]
-            at += 1
+        while at < end:
+            found, alphabetic = _plain(_word_at(words, at))
+            size = min(found, end - at)
+            # The letters of the bytes that count, by their high bits.
+            letters |= alphabetic & ~((_EVERY_BIT << np.uint64(4 * size)) << np.uint64(4 * size))
+            at += size
+            if size < 8:
+                break
         if at > begin:
             chars += at - begin
             joined, stop, stop_chars = False, at, chars
@@ -167,7 +194,7 @@ def _word_end(
             code, width = _decoded(data, at, code)
         kind = kinds[code] & _KIND
         if _LETTER <= kind <= _MARK:
-            letters |= np.uint8(2) if kind == _LETTER else np.uint8(0)
+            letters |= np.uint64(kind == _LETTER)
             joined = False
         elif kind == _JOINER and not joined:
             joined = True
@@ -176,7 +203,7 @@ def _word_end(
         at, chars = at + width, chars + 1
         if not joined:
             stop, stop_chars = at, chars
-    return stop, stop_chars, letters & np.uint8(2)
+    return stop, stop_chars, letters != 0
 
 
 @numba.njit(cache=True, nogil=True)
@@ -198,11 +225,6 @@ def _segment(
 ) -> None:
     data = words.view(np.uint8)
     num = len(starts) - 1
-    # Bytes that are a letter (3) or a digit (1) by themselves.
-    plain = np.zeros(256, np.uint8)
-    for byte in range(128):
-        sort = kinds[byte] & _KIND
-        plain[byte] = 3 if sort == _LETTER else 1 if sort == _DIGIT else 0
     token: Any = np.int64(0)
     line: Any = np.int64(0)
     for row in range(num):
@@ -234,7 +256,7 @@ def _segment(
                 if blank:
                     blank, first = False, entry
                 if kind <= _MARK:
-                    stop, count, letters = _word_end(data, at, end, kinds, plain)
+                    stop, count, letters = _word_end(words, data, at, end, kinds)
                     mark = np.uint8(WORD | ALPHABETIC) if letters else np.uint8(WORD)
                     terminal, open_sentence = False, True
                     dots, last = 0, np.uint8(0)
