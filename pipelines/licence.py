@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from license_expression import ExpressionError, Licensing, get_spdx_licensing
+from license_expression import ExpressionError, LicenseExpression, Licensing, get_spdx_licensing
 
 from lineage.errors import ConfigError
 
@@ -20,16 +20,26 @@ def canonical_licence(expression: str) -> str:
         ConfigError: no SPDX expression, or a licence that neither SPDX nor the
             ``LicenseRef-`` form knows.
     """
-    try:
-        parsed = _licensing().parse(expression, strict=True)
-    except ExpressionError:
-        raise ConfigError(f"licence {expression!r} is no SPDX expression", _HINT) from None
-    if parsed is None:
-        raise ConfigError("the licence is empty", _HINT)
+    parsed = parsed_licence(expression)
     for name in _licensing().unknown_license_keys(parsed):
         if not _OWN_NAME.match(name):
             raise ConfigError(f"licence {name!r} is not in the SPDX list", _HINT)
     return str(parsed)
+
+
+def parsed_licence(expression: str) -> LicenseExpression:
+    """The tree of an SPDX expression: ``args`` and ``operator``, or one licence.
+
+    Raises:
+        ConfigError: no SPDX expression.
+    """
+    try:
+        parsed = _licensing().parse(expression, strict=True)
+    except (ExpressionError, TypeError):
+        raise ConfigError(f"licence {expression!r} is no SPDX expression", _HINT) from None
+    if parsed is None:
+        raise ConfigError("the licence is empty", _HINT)
+    return parsed
 
 
 @cache

@@ -25,7 +25,13 @@ from flows.build.plan import BuildPlan, plan_build
 from flows.build.prepare import KIND, PreparedPartition, prepare_partitions
 from flows.build.publish import RECORDS, Publisher, seal_records
 from flows.build.rails import require_kept, require_readable
-from flows.build.records import partition_table, placed_decisions, placed_quarantine, placed_signals
+from flows.build.records import (
+    partition_table,
+    placed_decisions,
+    placed_findings,
+    placed_quarantine,
+    placed_signals,
+)
 from flows.build.report import BuildReport, nothing_new
 from flows.build.resolve import (
     NEW_KIND,
@@ -274,6 +280,8 @@ class _Build:
             "quarantine": placed_quarantine(self._stage, plan, prepared, resolved.fresh),
             "partitions": partition_table(plan.partitions),
         }
+        if plan.spec.personal.actions:
+            tables["findings"] = placed_findings(self._stage, plan, resolved.fresh)
         records = seal_records(workspace, self._stage, plan.spec.name, resolved.key, tables)
         assembled = assemble(plan, parent, prepared, resolved, segments, records.tables, workspace)
         with workspace.locked(PUBLISH_LOCK, "another build is publishing", PUBLISH_WAIT_S):

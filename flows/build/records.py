@@ -14,6 +14,8 @@ from flows.build.resolve import ResolvedBuild, signals_of
 from flows.build.staged import staged, staged_table
 from lineage.digest import Digest
 from pipelines.decisions import DECISIONS
+from pipelines.personal.act import SAMPLE_PER_KIND
+from pipelines.personal.sample import merge_samples
 from pipelines.schema import QUARANTINE, TOLD
 from storage_tiers.stage import StageStore
 
@@ -104,6 +106,16 @@ def placed_quarantine(
             rows = staged_table(entry, "quarantine")
             tables.append(_placed_rows(plan, item.ordinal, rows))
     return pa.concat_tables(tables)
+
+
+def placed_findings(stage: StageStore, plan: BuildPlan, fresh: frozenset[int]) -> pa.Table:
+    """A masked sample of what was found in the partitions that are new to the dataset."""
+    parts = [
+        staged_table(staged(stage, KIND, item.stage_key), "findings")
+        for item in plan.partitions
+        if item.ordinal in fresh
+    ]
+    return merge_samples(parts, SAMPLE_PER_KIND)
 
 
 def partition_table(partitions: Sequence[PlannedPartition]) -> pa.Table:

@@ -10,9 +10,12 @@ from lineage.errors import ConfigError
 from pipelines.clean.act import Act
 from pipelines.clean.nfc import Nfc
 from pipelines.clean.repair import repairs
+from pipelines.personal.act import Personal
+from pipelines.personal.act import rules_of as personal_rules
 from pipelines.rules.rule import AnyRule, OneOf, Rule, Side
 from pipelines.signals.catalogue import SIGNALS
 from pipelines.signals.language import Language
+from pipelines.signals.licences import Licences, licence_rules
 from pipelines.signals.measured import Measured
 from pipelines.spec.dataset import CleanSpec, DatasetSpec
 from pipelines.spec.language import LanguageSpec
@@ -44,15 +47,22 @@ class Cleaning:
         published = [rule for rules in spec.rules for rule in rules.rules()]
         rules = (
             *_length_rules(spec.clean),
+            *(() if spec.licences is None else licence_rules(spec.licences)),
             *_language_rules(spec.language),
+            *personal_rules(spec.personal),
             *published,
             *_limit_rules(spec.limits),
         )
         acts: list[Act] = [*repairs(spec.repair)]
         if spec.clean.normalize == "NFC":
             acts.append(Nfc())
+        if spec.licences is not None:
+            of_sources = {source.name: source.licence for source in spec.sources}
+            acts.append(Licences(spec.licences, of_sources))
         if spec.language is not None:
             acts.append(Language())
+        if spec.personal.actions:
+            acts.append(Personal(spec.personal))
         wanted = SIGNALS.keys() & {rule.signal for rule in rules}
         near = spec.duplicates if spec.duplicates.near else None
         if wanted or near:

@@ -15,6 +15,7 @@ from lineage.errors import ConfigError, NotFound
 from lineage.fields import Fields, read_fields
 from pipelines.spec.duplicates import EXACT_ONLY, DuplicatesSpec, duplicates_spec
 from pipelines.spec.language import LanguageSpec, language_spec
+from pipelines.spec.licences import LicencesSpec, licences_spec
 from pipelines.spec.limits import (
     NO_LIMIT,
     LimitSpec,
@@ -22,6 +23,7 @@ from pipelines.spec.limits import (
     limit_spec,
     quarantine_limit,
 )
+from pipelines.spec.personal import NOTHING_PERSONAL, PersonalSpec, personal_spec
 from pipelines.spec.repair import NO_REPAIR, RepairSpec, repair_spec
 from pipelines.spec.rules import RuleSetSpec, rule_set_specs
 from pipelines.spec.section import section_json
@@ -82,6 +84,8 @@ class DatasetSpec:
         max_quarantined: how many records may be unreadable before a build stops.
         repair: damage that is undone first.
         language: which languages are kept, or None where none is detected.
+        licences: which licences are kept, or None for all.
+        personal: what is done about personal data and secrets.
         rules: published rule sets with their thresholds.
         duplicates: what counts as a near duplicate.
         limits: thresholds on signals, asked after the rule sets.
@@ -96,6 +100,8 @@ class DatasetSpec:
     max_quarantined: QuarantineLimit = NO_LIMIT
     repair: RepairSpec = NO_REPAIR
     language: LanguageSpec | None = None
+    licences: LicencesSpec | None = None
+    personal: PersonalSpec = NOTHING_PERSONAL
     rules: tuple[RuleSetSpec, ...] = ()
     duplicates: DuplicatesSpec = EXACT_ONLY
     limits: tuple[LimitSpec, ...] = ()
@@ -159,6 +165,10 @@ def load_spec(path: Path) -> DatasetSpec:
         else EXACT_ONLY,
         repair=repair_spec(table.value("repair"), where) if "repair" in table else NO_REPAIR,
         language=language_spec(table.value("language"), where) if "language" in table else None,
+        licences=licences_spec(table.value("licences"), where) if "licences" in table else None,
+        personal=personal_spec(table.value("personal"), where)
+        if "personal" in table
+        else NOTHING_PERSONAL,
         rules=rule_set_specs(table.value("rules"), where) if "rules" in table else (),
         limits=tuple(limit_spec(*item) for item in _tables(table, "limits")),
     )

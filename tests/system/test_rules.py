@@ -187,6 +187,45 @@ def book_segments(world: World) -> list[object]:
         return list(book.content.segments)
 
 
+def test_personal_data_is_redacted_counted_or_drops_and_a_masked_sample_is_told(
+    fresh: World, cli: Callable[..., Said], tmp_path: Path
+) -> None:
+    texts = {
+        "p/1": "write to jane.doe@example.com or to joe@example.org about it",
+        "p/2": "pay with 4111 1111 1111 1111 today",
+        "p/3": "nobody is named here",
+    }
+    add_lines(fresh.help_files[0], [record(text, name) for name, text in texts.items()], at=0)
+    section = '[personal]\nemail = "redact"\ncard = "drop"\nphone = "count"\n'
+    fresh.write_spec(FOUR_SOURCES + section)
+    fresh.build(workers=2)
+    with fresh.read() as book:
+        decisions, signals = book.table("decisions"), book.table("signals")
+        hasher = book.reading.workspace.id_hasher()
+        rows = {
+            name: one(decisions.filter(pc.field("document_id") == document_id(hasher, name)))
+            for name in texts
+        }
+        findings = book.table("findings").to_pylist()
+        found = signals.filter(pc.field("document_id") == document_id(hasher, "p/1"))
+    assert (rows["p/1"]["verdict"], rows["p/1"]["edits"]) == ("kept", "personal")
+    redacted = b"write to <EMAIL> or to <EMAIL> about it"
+    assert rows["p/1"]["content_id"] == hasher.content_id(redacted)
+    assert (rows["p/2"]["rule"], rows["p/2"]["value"]) == ("personal.card", 1)
+    assert (rows["p/3"]["verdict"], rows["p/3"]["edits"]) == ("kept", "")
+    assert found["personal_email"].to_pylist() == [2]
+    assert {"kind": "email", "masked": "j***@e***.com"}.items() <= {
+        key: value
+        for row in findings
+        if row["document_id"] == document_id(hasher, "p/1")
+        for key, value in row.items()
+    }.items()
+    page = tmp_path / "report.html"
+    assert cli("report", DATASET, "--output", page, "--workspace", fresh.root).code == 0
+    assert "j***@e***.com" in page.read_text("utf-8")
+    assert "jane.doe" not in page.read_text("utf-8")
+
+
 def decided(world: World) -> set[tuple[object, ...]]:
     """Every decision by place, without the ids, which differ by workspace."""
     names = ("path", "offset", "verdict", "rule", "value", "threshold", "num_tokens", "edits")
