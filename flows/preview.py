@@ -75,7 +75,7 @@ def preview(workspace: Workspace, spec: DatasetSpec, sample: int) -> Preview:
         NotFound, ConfigError: the spec or a source is wrong.
     """
     started = time.monotonic()
-    cleaning, hasher = Cleaning.of(spec), workspace.id_hasher()
+    cleaning, hasher = Cleaning.of(spec, workspace.root), workspace.id_hasher()
     books, counts = Books(), dict.fromkeys((source.name for source in spec.sources), 0)
     tables: list[pa.Table] = []
     bands: list[pa.Table] = []

@@ -116,13 +116,13 @@ class _Build:
         self._num_workers = num_workers
         self._announce = announce
         self._started = started
-        self._cleaning = Cleaning.of(plan.spec)
+        self._cleaning = Cleaning.of(plan.spec, workspace.root)
         self._stage = stage_store(workspace, plan.spec.name)
         self._seconds: Mapping[str, float] = {}
         self._build_id = workspace.entropy(_ENTROPY_BUILD_ID).hex()
         self._lease = self._ask_gate()
         self._assignment = Assignment(
-            str(workspace.root), plan.spec.name, plan.spec.digest(), self._build_id
+            str(workspace.root), plan.spec.name, plan.spec.digest(), self._build_id, plan.own
         )
 
     def run(self) -> BuildReport:

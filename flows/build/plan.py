@@ -54,6 +54,7 @@ class BuildPlan:
         spec: the dataset's spec.
         tokenizer: its identity.
         transforms: the acts of cleaning, and the rules.
+        own: digests of the files of own transforms.
         partitions: in the order of the sources and their files.
         parent: the newest version, or None.
         inputs: digest of the spec and of all build keys.
@@ -63,6 +64,7 @@ class BuildPlan:
     spec: DatasetSpec
     tokenizer: TokenizerIdentity
     transforms: tuple[Transform, ...]
+    own: tuple[Digest, ...]
     partitions: tuple[PlannedPartition, ...]
     parent: Version | None
     inputs: Digest
@@ -95,7 +97,7 @@ def plan_build(workspace: Workspace, dataset: str) -> BuildPlan:
     tokenizer = Tokenizer.load(
         workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document
     ).identity
-    cleaning = Cleaning.of(spec)
+    cleaning = Cleaning.of(spec, workspace.root)
     acts = tuple(act.transform() for act in cleaning.acts)
     transforms = (*acts, rules_transform(cleaning.rules))
     act = _act(spec, tokenizer, transforms)
@@ -104,7 +106,7 @@ def plan_build(workspace: Workspace, dataset: str) -> BuildPlan:
     keys = sorted(f"{item.partition.source}/{item.key}" for item in partitions)
     inputs = digest_of(canonical_json({"spec": spec.digest(), "act": act, "partitions": keys}))
     order = _order(spec, tokenizer)
-    return BuildPlan(spec, tokenizer, transforms, partitions, parent, inputs, order)
+    return BuildPlan(spec, tokenizer, transforms, cleaning.own, partitions, parent, inputs, order)
 
 
 def _order(spec: DatasetSpec, tokenizer: TokenizerIdentity) -> OrderParameters:

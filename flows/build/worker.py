@@ -24,6 +24,7 @@ class Assignment:
         workspace: its folder.
         dataset: name.
         spec: digest of the spec that the build started with.
+        own: digests of the files of own transforms.
         build_id: 32 hex digits; the worker asks the gate by it.
     """
 
@@ -31,6 +32,7 @@ class Assignment:
     dataset: str
     spec: Digest
     build_id: str
+    own: tuple[Digest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def bench(assignment: Assignment) -> Bench:
 
     Raises:
         AccessDenied: the build was given no keys, or its lease is over.
-        Conflict: the spec was edited while the build ran.
+        Conflict: the spec or an own transform was edited while the build ran.
     """
     workspace = Workspace(Path(assignment.workspace))
     spec = load_spec(spec_path(workspace, assignment.dataset))
@@ -59,7 +61,9 @@ def bench(assignment: Assignment) -> Bench:
         raise Conflict(f"the spec of {assignment.dataset} changed meanwhile", "build again")
     lease = workspace.gate.rejoin(assignment.build_id, assignment.dataset)
     tokenizer = Tokenizer.load(workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document)
-    cleaning = Cleaning.of(spec)
+    cleaning = Cleaning.of(spec, workspace.root)
+    if cleaning.own != assignment.own:
+        raise Conflict(f"a transform of {assignment.dataset} changed meanwhile", "build again")
     return Bench(workspace, spec, cleaning, tokenizer, stage_store(workspace, spec.name), lease)
 
 

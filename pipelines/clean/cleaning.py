@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from lineage.digest import Digest
 from lineage.errors import ConfigError
 from pipelines.clean.act import Act
 from pipelines.clean.nfc import Nfc
 from pipelines.clean.repair import repairs
+from pipelines.own.act import Own
 from pipelines.personal.act import Personal
 from pipelines.personal.act import rules_of as personal_rules
 from pipelines.rules.rule import AnyRule, OneOf, Rule, Side
@@ -32,17 +35,24 @@ class Cleaning:
     Attributes:
         acts: in the order in which they are applied.
         rules: in the order in which they are asked.
+        own: digests of the files of own transforms.
     """
 
     acts: tuple[Act, ...]
     rules: tuple[AnyRule, ...]
+    own: tuple[Digest, ...] = ()
 
     @classmethod
-    def of(cls, spec: DatasetSpec) -> Cleaning:
+    def of(cls, spec: DatasetSpec, root: Path) -> Cleaning:
         """Builds the acts of a spec.
 
+        Args:
+            root: the workspace's root, below which own transforms lie.
+
         Raises:
-            ConfigError: a rule stands on a signal that nothing measures.
+            NotFound: an own transform is missing.
+            ConfigError: a rule stands on a signal that nothing measures, or an own
+                transform does not do what one must.
         """
         published = [rule for rules in spec.rules for rule in rules.rules()]
         rules = (
@@ -56,6 +66,8 @@ class Cleaning:
         acts: list[Act] = [*repairs(spec.repair)]
         if spec.clean.normalize == "NFC":
             acts.append(Nfc())
+        own = [Own(item, root) for item in spec.transforms]
+        acts += own
         if spec.licences is not None:
             of_sources = {source.name: source.licence for source in spec.sources}
             acts.append(Licences(spec.licences, of_sources))
@@ -69,7 +81,7 @@ class Cleaning:
             acts.append(Measured(wanted, near))
         _require_measured(acts, rules)
         _require_languages(spec, rules)
-        return cls(tuple(acts), rules)
+        return cls(tuple(acts), rules, tuple(item.source for item in own))
 
 
 def _require_measured(acts: Sequence[Act], rules: Sequence[AnyRule]) -> None:

@@ -23,6 +23,7 @@ from pipelines.spec.limits import (
     limit_spec,
     quarantine_limit,
 )
+from pipelines.spec.own import OwnSpec, own_spec
 from pipelines.spec.personal import NOTHING_PERSONAL, PersonalSpec, personal_spec
 from pipelines.spec.repair import NO_REPAIR, RepairSpec, repair_spec
 from pipelines.spec.rules import RuleSetSpec, rule_set_specs
@@ -84,6 +85,7 @@ class DatasetSpec:
         max_quarantined: how many records may be unreadable before a build stops.
         repair: damage that is undone first.
         language: which languages are kept, or None where none is detected.
+        transforms: functions of the user's own, in the order of the file.
         licences: which licences are kept, or None for all.
         personal: what is done about personal data and secrets.
         rules: published rule sets with their thresholds.
@@ -100,6 +102,7 @@ class DatasetSpec:
     max_quarantined: QuarantineLimit = NO_LIMIT
     repair: RepairSpec = NO_REPAIR
     language: LanguageSpec | None = None
+    transforms: tuple[OwnSpec, ...] = ()
     licences: LicencesSpec | None = None
     personal: PersonalSpec = NOTHING_PERSONAL
     rules: tuple[RuleSetSpec, ...] = ()
@@ -165,6 +168,7 @@ def load_spec(path: Path) -> DatasetSpec:
         else EXACT_ONLY,
         repair=repair_spec(table.value("repair"), where) if "repair" in table else NO_REPAIR,
         language=language_spec(table.value("language"), where) if "language" in table else None,
+        transforms=_own(table),
         licences=licences_spec(table.value("licences"), where) if "licences" in table else None,
         personal=personal_spec(table.value("personal"), where)
         if "personal" in table
@@ -198,6 +202,15 @@ def _sources(fields: Fields, where: str) -> tuple[SourceSpec, ...]:
             fields.refuse("sources", f"the name {source.name!r} stands twice")
         seen.add(source.name)
     return sources
+
+
+def _own(spec: Fields) -> tuple[OwnSpec, ...]:
+    own = tuple(own_spec(*item) for item in _tables(spec, "transforms"))
+    names = [item.name for item in own]
+    for name in names:
+        if names.count(name) > 1:
+            spec.refuse("transforms", f"the name {name!r} stands twice", "give one another name")
+    return own
 
 
 def _clean(table: object, where: str) -> CleanSpec:

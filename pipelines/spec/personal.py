@@ -31,7 +31,7 @@ class OwnKindSpec:
         pattern: regular expression of RE2.
         literal: what stands in or near every match, or None.
         digits: how many digits stand in every match at least, or None; one of the two is set.
-        check: one of `CHECKS`, over the digits and letters of a match, or None.
+        check: one of `CHECKS`, over the digits of a match, or None.
     """
 
     name: str

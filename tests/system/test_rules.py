@@ -226,6 +226,33 @@ def test_personal_data_is_redacted_counted_or_drops_and_a_masked_sample_is_told(
     assert "jane.doe" not in page.read_text("utf-8")
 
 
+def test_an_own_transform_edits_measures_and_is_known_by_its_file(fresh: World) -> None:
+    code = (
+        "import pyarrow as pa\n"
+        "def shout(documents, mark):\n"
+        "    texts = [text + mark for text in documents['text'].to_pylist()]\n"
+        "    return pa.table({'text': texts, 'length': [len(text) for text in texts]})\n"
+    )
+    (fresh.root / "transforms").mkdir()
+    path = fresh.root / "transforms" / "mine.py"
+    path.write_text(code)
+    section = '[[transforms]]\nfunction = "mine:shout"\nparameters = { mark = "!" }\n'
+    section += '[[limits]]\nsignal = "own_shout_length"\nmax = 3000\n'
+    fresh.write_spec(FOUR_SOURCES + section)
+    fresh.build(workers=2)
+    with fresh.read() as book:
+        rows = book.table("decisions").to_pylist()
+        assert {row["edits"] for row in rows} == {"shout"}
+        assert "limits.own_shout_length.max" in book.stage_of("clean")["dropped"]
+        lengths = book.table("signals")["own_shout_length"].to_pylist()
+        assert lengths == book.table("signals")["num_chars"].to_pylist()
+        names = [transform["name"] for transform in book.content.transforms]
+        assert "own.shout" in names
+    assert not fresh.build().published
+    path.write_text(code + "# the same, otherwise\n")
+    assert fresh.build().published
+
+
 def decided(world: World) -> set[tuple[object, ...]]:
     """Every decision by place, without the ids, which differ by workspace."""
     names = ("path", "offset", "verdict", "rule", "value", "threshold", "num_tokens", "edits")

@@ -74,7 +74,7 @@ def resolve(
     published: pa.Table,
     world: World,
 ) -> ResolvedBuild:
-    rules = Cleaning.of(plan.spec).rules
+    rules = Cleaning.of(plan.spec, world.root).rules
     documents = judged_documents(stage, plan, prepared, rules, tuple(range(4)))
     resolved = conclude(stage, plan, documents, Resolving(documents, published), frozenset())
     return resolved.with_tokens(np.ones(resolved.resolution.new.num_rows, np.int64))

@@ -1,0 +1,1 @@
+"""Own transforms: functions of the user that a spec names."""

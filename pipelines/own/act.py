@@ -1,0 +1,178 @@
+"""The act of a user's function: called on tables, checked, and known by what it does.
+
+The function is handed a table of documents (columns ``text``, ``url``, ``licence``,
+``encoding``, ``source``) and its parameters, and returns a table of as many rows with
+``text`` (edited texts), or columns of integers or booleans (signals), or both.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage.digest import Digest, digest_of
+from lineage.errors import ConfigError, NotFound, Unavailable
+from pipelines.clean.act import SHOWN, Effect
+from pipelines.probe import PROBE_TEXTS, behaviour_of
+from pipelines.spec.own import OwnSpec
+from pipelines.transform import Transform
+
+FOLDER = "transforms"
+_TEXT = "text"
+Function = Callable[..., object]
+
+
+class Own:
+    """One function of the user.
+
+    Its identity is the digest of its file, its parameters, and its behaviour on the probe:
+    nobody has to remember to raise a revision.
+
+    Args:
+        root: the workspace's root, below which ``transforms`` lies.
+
+    Raises:
+        NotFound: there is no such file or function.
+        ConfigError: the file cannot be imported, or the function fails on the probe, gives
+            another shape, or something else for the same document.
+    """
+
+    def __init__(self, spec: OwnSpec, root: Path) -> None:
+        self.name = spec.name
+        self._spec = spec
+        self._parameters = json.loads(spec.parameters)
+        path = root / FOLDER / f"{spec.function.partition(':')[0]}.py"
+        self.source, self._function = _loaded(spec, path)
+        self._probed = self._probe()
+        own = [name for name in self._probed.column_names if name != _TEXT]
+        self.columns = tuple(pa.field(self._signal(name), pa.int64()) for name in own)
+
+    def transform(self) -> Transform:
+        """What a build key knows of it."""
+        rows = zip(*(column.to_pylist() for column in self._probed.columns), strict=True)
+        outputs = (json.dumps(row, ensure_ascii=False).encode() for row in rows)
+        parameters: dict[str, str | int | None] = {
+            "function": self._spec.function,
+            "source": str(self.source),
+            "parameters": self._spec.parameters,
+        }
+        return Transform(f"own.{self.name}", 1, parameters, behaviour_of(outputs))
+
+    def apply(self, documents: pa.Table) -> Effect:
+        """Calls the function.
+
+        Raises:
+            ConfigError: it fails, or gives another shape than on the probe.
+        """
+        given = self._call(documents.select(SHOWN))
+        expected = [_TEXT] * (_TEXT in self._probed.column_names)
+        expected += [name for name in self._probed.column_names if name != _TEXT]
+        if sorted(given.column_names) != sorted(expected):
+            raise self._wrong("gives other columns than on the probe texts")
+        signals = {
+            self._signal(name): given[name].combine_chunks()
+            for name in given.column_names
+            if name != _TEXT
+        }
+        if _TEXT not in given.column_names:
+            return Effect(signals=signals)
+        before, after = documents[_TEXT].combine_chunks(), given[_TEXT].combine_chunks()
+        places = np.flatnonzero(np.asarray(pc.not_equal(before, after)))
+        return Effect(places, after.take(pa.array(places)), signals)
+
+    def _signal(self, column: str) -> str:
+        return f"own_{self.name}_{column}"
+
+    def _probe(self) -> pa.Table:
+        """The probe texts, twice in one order and once in two halves in another."""
+        table = _probe_table()
+        once, again = self._call(table), self._call(table)
+        half = table.num_rows // 2
+        parts = [self._call(table.slice(half)), self._call(table.slice(0, half))]
+        turned = pa.concat_tables([parts[1], parts[0]])
+        if not once.equals(again) or not once.equals(turned):
+            raise self._wrong(
+                "gives something else for the same document",
+                "a transform looks at one document at a time, and at no clock or chance",
+            )
+        return once
+
+    def _call(self, documents: pa.Table) -> pa.Table:
+        try:
+            given = self._function(documents, **self._parameters)
+        # Whatever a user's function raises is one clear error; its message may hold text.
+        except Exception as error:  # noqa: BLE001
+            raise self._wrong(
+                f"raised {type(error).__name__}", "try it on a table by itself"
+            ) from None
+        if not isinstance(given, pa.Table):
+            raise self._wrong(f"gave a {type(given).__name__}, not a table of pyarrow")
+        if given.num_rows != documents.num_rows:
+            raise self._wrong(f"gave {given.num_rows} rows for {documents.num_rows}")
+        if not given.column_names or len(set(given.column_names)) < given.num_columns:
+            raise self._wrong("gave no columns, or two of one name")
+        return pa.table({name: self._checked(name, given[name]) for name in given.column_names})
+
+    def _checked(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        if column.null_count:
+            raise self._wrong(f"gave null in {name!r}")
+        kind = column.type
+        if name == _TEXT and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            return column.cast(pa.large_string())
+        if name != _TEXT and name.isidentifier() and name.isascii() and name.islower():
+            if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+                return column.cast(pa.int64())
+            hint = "signals are integers: give a share in millionths"
+            raise self._wrong(f"gave {kind} in {name!r}", hint)
+        raise self._wrong(
+            f"gave a column {name[:40]!r} of {kind}", "text, or signals in lower case"
+        )
+
+    def _wrong(self, what: str, hint: str = "") -> ConfigError:
+        return ConfigError(f"the transform {self.name} ({self._spec.function}) {what}", hint)
+
+
+def _loaded(spec: OwnSpec, path: Path) -> tuple[Digest, Function]:
+    module_name, _, function_name = spec.function.partition(":")
+    try:
+        source = path.read_bytes()
+    except FileNotFoundError:
+        where = f"{FOLDER}/{module_name}.py"
+        raise NotFound(f"the transform {spec.name}: there is no file {where}") from None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise Unavailable(f"the transform {spec.name}: cannot be read: {reason}") from None
+    module = _imported(spec, path)
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        raise NotFound(f"the transform {spec.name}: {module_name} has no function {function_name}")
+    return digest_of(source), function
+
+
+def _imported(spec: OwnSpec, path: Path) -> ModuleType:
+    # Under a name of its own, so that no installed module is shadowed.
+    found = importlib.util.spec_from_file_location(f"shardline_own_{spec.name}", path)
+    if found is None or found.loader is None:
+        raise ConfigError(f"the transform {spec.name}: {path.name} is no module")
+    module = importlib.util.module_from_spec(found)
+    try:
+        found.loader.exec_module(module)
+    except Exception as error:  # noqa: BLE001
+        what = f"{path.name} cannot be imported: {type(error).__name__}: {error}"
+        raise ConfigError(f"the transform {spec.name}: {what}") from None
+    return module
+
+
+def _probe_table() -> pa.Table:
+    rows = len(PROBE_TEXTS)
+    columns = {name: pa.nulls(rows, pa.string()) for name in SHOWN}
+    columns[_TEXT] = pa.array(PROBE_TEXTS, pa.large_string())
+    columns["source"] = pa.array(["probe"] * rows, pa.string())
+    return pa.table(columns)
