@@ -77,7 +77,7 @@ def find(texts: pa.LargeStringArray, kinds: Sequence[Kind]) -> Findings:
     """
     kinds = tuple(kinds)
     found: list[_Found] = []
-    if kinds:
+    if kinds and len(texts):
         plan = _plan(kinds)
         data, starts = text_bytes(texts)
         stretches: list[Stretch] = []

@@ -77,15 +77,20 @@ _NATIONAL = (
 ) % {b"open": _OPEN, b"before": BEFORE} + AFTER
 
 
-_HEX_BEFORE = re.compile(rb"(?<![0-9A-Za-z])[0-9A-Fa-f]{2}[ .-]{1,2}\Z")
-_HEX_AFTER = re.compile(rb"[ .-]{1,2}[0-9A-Fa-f]{2}(?![0-9A-Za-z])")
+_BEFORE_IN_TABLE = re.compile(rb"(?<![0-9A-Za-z])[0-9A-Fa-f]{1,8}[ .]{1,2}\Z")
+_AFTER_IN_TABLE = re.compile(rb"[ .]{1,2}[0-9A-Fa-f]{1,8}(?![0-9A-Za-z])")
 
 
 def _is_national(text: bytes, start: int, end: int) -> bool:
-    digits = bare(text[start:end])
-    # Bytes of a dump look like numbers of France.
-    dump = _HEX_BEFORE.search(text, max(0, start - 4), start) or _HEX_AFTER.match(text, end)
-    return 9 <= len(digits) <= 12 and len({*digits}) > 3 and not dump
+    number = text[start:end]
+    digits = bare(number)
+    if not 9 <= len(digits) <= 12 or len({*digits}) <= 3:
+        return False
+    # Numbers in a table, and bytes of a dump, look like groups of a telephone number.
+    spaced = b" " in number or b"." in number
+    return not spaced or not (
+        _BEFORE_IN_TABLE.search(text, max(0, start - 12), start) or _AFTER_IN_TABLE.match(text, end)
+    )
 
 
 _WORDS = introduced_by(

@@ -11,7 +11,6 @@ from lineage.errors import ConfigError
 from pipelines.personal.addresses import EMAIL, IP
 from pipelines.personal.americas import CNPJ, CPF, US_SSN
 from pipelines.personal.api_tokens import API_TOKEN
-from pipelines.personal.around import bare
 from pipelines.personal.asia import CN_RESIDENT_ID, IN_AADHAAR, JP_MY_NUMBER, KR_RRN
 from pipelines.personal.checks import CHECKS
 from pipelines.personal.europe import (
@@ -67,7 +66,8 @@ def own_kind(
         pattern: regular expression of RE2 (no look-around, no back references).
         literal: what stands in or near every match, or None.
         digits: how many digits stand in every match at least, with few marks between; or None.
-        check: one of `CHECKS`, over the digits and letters of a match; or None.
+        check: one of `CHECKS`, over the digits of a match (mod97: and its letters; mod11_2: and
+            its X); or None.
 
     Raises:
         ConfigError: not RE2, groups, a pattern that matches nothing at all, or a literal that
@@ -111,5 +111,10 @@ def usable_pairs(literal: bytes) -> list[int]:
 def _bare_check(name: str | None) -> Check:
     if name is None:
         return always
-    method = CHECKS[name]
-    return lambda text, start, end: method(bare(text[start:end]))
+    method, letters = CHECKS[name], _LETTERS_OF_CHECK.get(name, b"")
+    dropped = bytes(byte for byte in range(256) if byte not in b"0123456789" + letters)
+    return lambda text, start, end: method(text[start:end].upper().translate(None, dropped))
+
+
+# The letters that count as well as digits.
+_LETTERS_OF_CHECK = {"mod97": b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "mod11_2": b"X"}

@@ -178,7 +178,7 @@ def _is_quad(data: Buffer, at: int, end: int) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
-def _local(data: Buffer, begin: int, at: int, hits: Buffer, count: int, row: int) -> int:
+def _local(data: Buffer, begin: int, at: int, hits: Buffer, count: int, row: int) -> Any:
     """The hit of an at sign, from where the local part before it begins, if there is one."""
     first = at
     while first > begin and at - first < _MOST_LOCAL:
@@ -196,8 +196,7 @@ def _local(data: Buffer, begin: int, at: int, hits: Buffer, count: int, row: int
             break
     while first < at and data[first] in (46, 37, 43, 45, 39):
         first += 1
-    count = _put(hits, count, row, first - begin, at + 1 - begin, AT, 0)
-    return count
+    return _put(hits, count, row, first - begin, at + 1 - begin, AT, 0)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -86,6 +86,9 @@ class Scanner:
         Returns:
             Shape (n, 5): row, start and end in the row's bytes, code, number of digits.
         """
+        # Arrow's buffers may be written to or not: as one type, the kernel is compiled once.
+        data, starts = data.view(), starts.view()
+        data.flags.writeable = starts.flags.writeable = False
         room = 1024 + (int(starts[-1]) - int(starts[0])) // 64
         while True:
             hits = np.empty((room, COLUMNS), np.int64)
