@@ -20,6 +20,7 @@ from pipelines.signals.catalogue import SIGNALS
 from pipelines.signals.language import Language
 from pipelines.signals.licences import Licences, licence_rules
 from pipelines.signals.measured import Measured
+from pipelines.signals.urls import Urls, url_rules
 from pipelines.spec.dataset import CleanSpec, DatasetSpec
 from pipelines.spec.language import LanguageSpec
 from pipelines.spec.limits import LimitSpec
@@ -57,6 +58,7 @@ class Cleaning:
         published = [rule for rules in spec.rules for rule in rules.rules()]
         rules = (
             *_length_rules(spec.clean),
+            *(() if spec.urls is None else url_rules(spec.urls)),
             *(() if spec.licences is None else licence_rules(spec.licences)),
             *_language_rules(spec.language),
             *personal_rules(spec.personal),
@@ -68,6 +70,8 @@ class Cleaning:
             acts.append(Nfc())
         own = [Own(item, root) for item in spec.transforms]
         acts += own
+        if spec.urls is not None:
+            acts.append(Urls(spec.urls, root))
         if spec.licences is not None:
             of_sources = {source.name: source.licence for source in spec.sources}
             acts.append(Licences(spec.licences, of_sources))

@@ -29,6 +29,7 @@ from pipelines.spec.repair import NO_REPAIR, RepairSpec, repair_spec
 from pipelines.spec.rules import RuleSetSpec, rule_set_specs
 from pipelines.spec.section import section_json
 from pipelines.spec.source import NAME, NAME_HINT, SourceSpec, source_spec
+from pipelines.spec.urls import UrlsSpec, urls_spec
 
 _KIB = 1024
 _MAX_SHARD_KIB = 4 * _KIB * _KIB
@@ -86,6 +87,7 @@ class DatasetSpec:
         repair: damage that is undone first.
         language: which languages are kept, or None where none is detected.
         transforms: functions of the user's own, in the order of the file.
+        urls: lists of addresses, or None.
         licences: which licences are kept, or None for all.
         personal: what is done about personal data and secrets.
         rules: published rule sets with their thresholds.
@@ -103,6 +105,7 @@ class DatasetSpec:
     repair: RepairSpec = NO_REPAIR
     language: LanguageSpec | None = None
     transforms: tuple[OwnSpec, ...] = ()
+    urls: UrlsSpec | None = None
     licences: LicencesSpec | None = None
     personal: PersonalSpec = NOTHING_PERSONAL
     rules: tuple[RuleSetSpec, ...] = ()
@@ -169,6 +172,7 @@ def load_spec(path: Path) -> DatasetSpec:
         repair=repair_spec(table.value("repair"), where) if "repair" in table else NO_REPAIR,
         language=language_spec(table.value("language"), where) if "language" in table else None,
         transforms=_own(table),
+        urls=urls_spec(table.value("urls"), where) if "urls" in table else None,
         licences=licences_spec(table.value("licences"), where) if "licences" in table else None,
         personal=personal_spec(table.value("personal"), where)
         if "personal" in table
