@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from lineage.digest import Digest
 from lineage.errors import ConfigError
 from pipelines.clean.act import Act
@@ -89,6 +91,11 @@ class Cleaning:
 
 
 def _require_measured(acts: Sequence[Act], rules: Sequence[AnyRule]) -> None:
+    words = {c.name for act in acts for c in act.columns if c.type == pa.string()}
+    for rule in rules:
+        if isinstance(rule, Rule) and rule.signal in words:
+            hint = "a threshold needs a number"
+            raise ConfigError(f"the rule {rule.name} compares {rule.signal!r}, a word", hint)
     known = [*_ALWAYS, *SIGNALS, *(column.name for act in acts for column in act.columns)]
     for rule in rules:
         if rule.signal not in known:

@@ -142,6 +142,12 @@ def test_a_limit_on_a_signal_that_nothing_measures_is_an_error(fresh: World) -> 
     with pytest.raises(ConfigError, match="'num_wards', which nothing measures") as wrong:
         fresh.build()
     assert "'num_words'" in wrong.value.hint
+    fresh.write_spec(FOUR_SOURCES + '[language]\n[[limits]]\nsignal = "language"\nmax = 3\n')
+    with pytest.raises(ConfigError, match="compares 'language', a word"):
+        fresh.build()
+    fresh.write_spec(FOUR_SOURCES + "[rules.c4.languages.zh]\nmin_sentences = 3\n")
+    with pytest.raises(ConfigError, match="thresholds by language, and none is detected"):
+        fresh.build()
 
 
 def test_why_and_report_show_rules_values_and_thresholds(
