@@ -18,11 +18,6 @@ from pipelines.personal.own import Stretch, own_findings
 from pipelines.personal.scan import CODE, DIGITS, END, FIRST_LITERAL, NUM_DIGITS, START
 from pipelines.personal.scanner import Scanner
 
-# Redacted texts are looked at again: what touches a placeholder was no finding before either.
-_PLACEHOLDER_BEFORE = re.compile(rb"<[A-Z0-9_]{1,42}>\Z")
-_PLACEHOLDER_AFTER = re.compile(rb"<[A-Z0-9_]{1,42}>")
-_LONGEST_PLACEHOLDER = 44
-
 
 @dataclass(frozen=True, slots=True)
 class Findings:
@@ -63,6 +58,7 @@ class _Plan:
     scanner: Scanner
     forms: dict[int, list[_Ready]]
     own: dict[int, list[tuple[int, OwnForm]]]
+    placeholders: re.Pattern[bytes]
 
 
 # One finding: row, start, end, place of its kind.
@@ -84,7 +80,7 @@ def find(texts: pa.LargeStringArray, kinds: Sequence[Kind]) -> Findings:
         for row, text, hits in _by_row(data, starts, plan.scanner.hits(data, starts)):
             found.extend((row, *item) for item in _looked_at(text, hits, plan))
             stretches.extend(_stretches(row, text, hits, plan))
-        found.extend(own_findings(stretches))
+        found.extend(own_findings(stretches, plan.placeholders))
     table = np.array(_settled(found), np.int64).reshape(-1, 4)
     columns = [np.ascontiguousarray(column) for column in table.T]
     return Findings(columns[0], columns[1], columns[2], columns[3].astype(np.int32), kinds)
@@ -98,7 +94,8 @@ def _plan(kinds: tuple[Kind, ...]) -> _Plan:
     literals = [anchor for anchor in scanned if isinstance(anchor, Literal)]
     codes |= {literal: FIRST_LITERAL + number for number, literal in enumerate(literals)}
     least = min((a.least for a in anchors if isinstance(a, Digits)), default=None)
-    plan = _Plan(Scanner.of(scanned, least), {}, {})
+    placeholders = re.compile("|".join(kind.placeholder for kind in kinds).encode())
+    plan = _Plan(Scanner.of(scanned, least), {}, {}, placeholders)
     for place, kind in enumerate(kinds):
         for form in kind.forms:
             for anchor in _anchors(form):
@@ -163,16 +160,7 @@ def _from_here(
 
 
 def _passes(text: bytes, match: re.Match[bytes], ready: _Ready) -> bool:
-    start, end = match.span(ready.group)
-    return ready.form.check(text, start, end) and not _touches_placeholder(text, start, end)
-
-
-def _touches_placeholder(text: bytes, start: int, end: int) -> bool:
-    if text[start - 1 : start] == b">":
-        low = max(0, start - _LONGEST_PLACEHOLDER)
-        if _PLACEHOLDER_BEFORE.search(text, low, start):
-            return True
-    return text[end : end + 1] == b"<" and _PLACEHOLDER_AFTER.match(text, end) is not None
+    return ready.form.check(text, *match.span(ready.group))
 
 
 def _stretches(row: int, text: bytes, hits: list[list[int]], plan: _Plan) -> Iterator[Stretch]:

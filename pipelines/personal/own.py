@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ from pipelines.personal.registry import search_pattern
 # How far a match may reach from its anchor, inside the line.
 _REACH = 256
 _LONGEST = 4096
+_LONGEST_PLACEHOLDER = 44
 _CONTINUES = 0x80
 
 
@@ -64,8 +66,10 @@ class Stretch:
         return b"\n" * (self.start < 0) + self.text[max(0, self.start) : self.end]
 
 
-def own_findings(stretches: Sequence[Stretch]) -> Iterator[tuple[int, int, int, int]]:
-    """Every match: row, start, end, kind."""
+def own_findings(
+    stretches: Sequence[Stretch], placeholders: re.Pattern[bytes]
+) -> Iterator[tuple[int, int, int, int]]:
+    """Every match that takes in no part of a placeholder: row, start, end, kind."""
     by_form: dict[tuple[int, OwnForm], list[Stretch]] = {}
     for part in stretches:
         parts = by_form.setdefault((part.kind, part.form), [])
@@ -82,6 +86,7 @@ def own_findings(stretches: Sequence[Stretch]) -> Iterator[tuple[int, int, int, 
                 (part.row, start, end, kind)
                 for part, start, end in found
                 if form.check(part.text, start, end)
+                and not _overlaps(placeholders, part.text, start, end)
             )
 
 
@@ -105,6 +110,12 @@ def _first_matches(
         if low < part.end:
             rest.append(replace(part, start=low))
     return rest, found
+
+
+def _overlaps(placeholders: re.Pattern[bytes], text: bytes, start: int, end: int) -> bool:
+    low, high = max(0, start - _LONGEST_PLACEHOLDER), end + _LONGEST_PLACEHOLDER
+    near = placeholders.finditer(text, low, high)
+    return any(match.start() < end and start < match.end() for match in near)
 
 
 def _character(text: bytes, at: int) -> int:

@@ -11,14 +11,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipelines.clean.codepoints import text_bytes
+from pipelines.clean.nfc import replaced
 from pipelines.personal.action import Action
-from pipelines.personal.find import Findings
+from pipelines.personal.find import Findings, find
+
+# More than were ever needed; an end in any case.
+_MOST_ROUNDS = 8
 
 
 def redact(
     texts: pa.LargeStringArray, findings: Findings, actions: Mapping[str, Action]
 ) -> tuple[NDArray[np.int64], pa.LargeStringArray]:
     """Puts placeholders for the findings of the kinds to be redacted.
+
+    What a finding hid by standing beside it is redacted as well: the new texts are looked at
+    again until there is nothing in them.
 
     Args:
         texts: those in which the findings were found.
@@ -28,6 +35,18 @@ def redact(
         The rows that change, ascending, and what becomes of them. In these texts `find`
         finds no more of the kinds that were redacted.
     """
+    places, new_texts = _redacted(texts, findings, actions)
+    for _ in range(_MOST_ROUNDS):
+        rows, others = _redacted(new_texts, find(new_texts, findings.kinds), actions)
+        if len(rows) == 0:
+            break
+        new_texts = replaced(new_texts, rows, others)
+    return places, new_texts
+
+
+def _redacted(
+    texts: pa.LargeStringArray, findings: Findings, actions: Mapping[str, Action]
+) -> tuple[NDArray[np.int64], pa.LargeStringArray]:
     wanted = [actions.get(kind.name) == Action.REDACT for kind in findings.kinds]
     chosen = np.flatnonzero(np.array([*wanted, False])[findings.kind])
     columns = (findings.row, findings.start, findings.end, findings.kind)

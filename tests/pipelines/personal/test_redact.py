@@ -9,7 +9,7 @@ from pipelines.clean.nfc import replaced
 from pipelines.personal.action import Action
 from pipelines.personal.find import find
 from pipelines.personal.redact import redact
-from pipelines.personal.registry import KINDS
+from pipelines.personal.registry import KINDS, own_kind
 from tests.pipelines.personal.found import ALL, mixtures, texts_of
 
 REDACT_ALL = dict.fromkeys(KINDS, Action.REDACT)
@@ -41,6 +41,21 @@ def test_clean_texts_are_not_touched() -> None:
     texts = texts_of("nothing", "here", "").slice(1)
     places, redacted = redact(texts, find(texts, ALL), REDACT_ALL)
     assert (len(places), len(redacted), redacted.type) == (0, 0, texts.type)
+
+
+def test_what_a_finding_hid_is_redacted_with_it() -> None:
+    texts = texts_of("a@example.org-DE89 3704 0044 0532 0130 00", "b@example.version 36.20.40.30")
+    findings = find(texts, ALL)
+    assert len(findings) == 2
+    _, redacted = redact(texts, findings, REDACT_ALL)
+    assert redacted.to_pylist() == ["<EMAIL>-<IBAN>", "<EMAIL> <IP_ADDRESS>"]
+
+
+def test_an_own_kind_may_match_its_own_placeholder() -> None:
+    staff = own_kind("staff", r"<?STAFF(?:-[0-9]+)?", "STAFF", None, None)
+    texts = texts_of("see STAFF-17 and <STAFF>, STAFF")
+    _, redacted = redact(texts, find(texts, (staff,)), {"staff": Action.REDACT})
+    assert redacted.to_pylist() == ["see <STAFF> and <STAFF>, <STAFF>"]
 
 
 @SETTINGS
