@@ -12,6 +12,7 @@ import pyarrow as pa
 from lineage.digest import Digest
 from lineage.errors import ConfigError
 from pipelines.clean.act import Act
+from pipelines.clean.c4_lines import C4Lines
 from pipelines.clean.nfc import Nfc
 from pipelines.clean.repair import repairs
 from pipelines.own.act import Own
@@ -70,6 +71,8 @@ class Cleaning:
         acts: list[Act] = [*repairs(spec.repair)]
         if spec.clean.normalize == "NFC":
             acts.append(Nfc())
+        if spec.c4_lines is not None:
+            acts.append(C4Lines(spec.c4_lines))
         own = [Own(item, root) for item in spec.transforms]
         acts += own
         if spec.urls is not None:

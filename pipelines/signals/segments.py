@@ -137,7 +137,7 @@ def _hash(words: Buffer, start: int, end: int) -> Any:
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _decoded(data: Buffer, at: int, lead: int) -> tuple[Any, int]:
+def decoded(data: Buffer, at: int, lead: int) -> tuple[Any, int]:
     """The code point that begins with a byte above 0x7F, and its width in bytes."""
     if lead < 0xE0:
         return ((lead & 0x1F) << 6) | np.int64(data[at + 1] & 0x3F), 2
@@ -191,7 +191,7 @@ def _word_end(
                 break
         code, width = np.int64(data[at]), 1
         if code >= 0x80:
-            code, width = _decoded(data, at, code)
+            code, width = decoded(data, at, code)
         kind = kinds[code] & _KIND
         if _LETTER <= kind <= _MARK:
             letters |= np.uint64(kind == _LETTER)
@@ -241,7 +241,7 @@ def _segment(
                 code: Any = np.int64(data[at])
                 width = 1
                 if code >= 0x80:
-                    code, width = _decoded(data, at, code)
+                    code, width = decoded(data, at, code)
                 entry = kinds[code]
                 kind = entry & _KIND
                 if kind == _BREAK:

@@ -23,6 +23,7 @@ from pipelines.spec.limits import (
     limit_spec,
     quarantine_limit,
 )
+from pipelines.spec.lines import C4LinesSpec, c4_lines_spec
 from pipelines.spec.own import OwnSpec, own_spec
 from pipelines.spec.personal import NOTHING_PERSONAL, PersonalSpec, personal_spec
 from pipelines.spec.repair import NO_REPAIR, RepairSpec, repair_spec
@@ -87,6 +88,7 @@ class DatasetSpec:
         repair: damage that is undone first.
         language: which languages are kept, or None where none is detected.
         transforms: functions of the user's own, in the order of the file.
+        c4_lines: which lines are taken out of texts, or None for none.
         urls: lists of addresses, or None.
         licences: which licences are kept, or None for all.
         personal: what is done about personal data and secrets.
@@ -105,6 +107,7 @@ class DatasetSpec:
     repair: RepairSpec = NO_REPAIR
     language: LanguageSpec | None = None
     transforms: tuple[OwnSpec, ...] = ()
+    c4_lines: C4LinesSpec | None = None
     urls: UrlsSpec | None = None
     licences: LicencesSpec | None = None
     personal: PersonalSpec = NOTHING_PERSONAL
@@ -172,6 +175,7 @@ def load_spec(path: Path) -> DatasetSpec:
         repair=repair_spec(table.value("repair"), where) if "repair" in table else NO_REPAIR,
         language=language_spec(table.value("language"), where) if "language" in table else None,
         transforms=_own(table),
+        c4_lines=c4_lines_spec(table.value("c4_lines"), where) if "c4_lines" in table else None,
         urls=urls_spec(table.value("urls"), where) if "urls" in table else None,
         licences=licences_spec(table.value("licences"), where) if "licences" in table else None,
         personal=personal_spec(table.value("personal"), where)
