@@ -108,14 +108,15 @@ class _Array:
         data = np.frombuffer(block, np.uint8)
         at = 0
         while at < len(block):
-            end = _next_separator(data, at, self._state)
+            found = _next_separator(data, at, self._state)
+            end = abs(found)
             self._hold(block[at:end])
             at = end
-            if self._state[_DEPTH] == 0 and block[end - 1 : end] == b"]":
+            if found > 0 and self._state[_DEPTH] == 0:
                 self._take(last=True)
                 self._after(block[end:])
                 return
-            if end < len(block) or block[end - 1 : end] == b",":
+            if found > 0:
                 self._take(last=False)
 
     def _after(self, rest: bytes) -> None:
@@ -157,7 +158,7 @@ class _Array:
 
 @numba.njit(cache=True, nogil=True)
 def _next_separator(data: NDArray[Any], at: int, state: NDArray[Any]) -> int:
-    """Behind the next comma of the outer array or its closing bracket, or the block's end."""
+    """Behind the next comma of the outer array or its closing bracket; minus the block's end."""
     while at < len(data):
         byte = data[at]
         at += 1
@@ -179,4 +180,4 @@ def _next_separator(data: NDArray[Any], at: int, state: NDArray[Any]) -> int:
                 return at
         elif byte == 44 and state[_DEPTH] == 1:
             return at
-    return at
+    return -at

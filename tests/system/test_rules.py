@@ -95,7 +95,8 @@ def test_another_threshold_decides_anew_and_measures_nothing(ruled: World) -> No
     # Back again: what was removed comes back as new, from the same measured documents.
     ruled.write_spec(FOUR_SOURCES + RULES)
     assert ruled.build().num_new == report.num_removed
-    assert [s.order_id for s in book_segments(ruled)][:1] == roots
+    with ruled.read() as book:
+        assert [segment.order_id for segment in book.content.segments][:1] == roots
     assert {path: path.stat().st_mtime_ns for path in parts(ruled)} == measured
 
 
@@ -186,11 +187,6 @@ def one(table: object) -> dict[str, object]:
     (row,) = table.to_pylist()  # type: ignore[attr-defined]
     found: dict[str, object] = row
     return found
-
-
-def book_segments(world: World) -> list[object]:
-    with world.read() as book:
-        return list(book.content.segments)
 
 
 def test_personal_data_is_redacted_counted_or_drops_and_a_masked_sample_is_told(

@@ -10,10 +10,7 @@ import dvc.repo.stage  # noqa: F401
 import pyarrow.dataset  # noqa: F401
 import scmrepo.git  # noqa: F401
 
+# The kernels are read from numba's cache, or compiled, when they are first called.
+import flows.build.kernels
 import flows.build.pack
 import flows.build.prepare  # noqa: F401
-from pipelines.clean.clean import clean_transforms
-from pipelines.spec.dataset import CleanSpec
-
-# The kernels of cleaning are read from numba's cache, or compiled, when they are first called.
-clean_transforms(CleanSpec())

@@ -105,8 +105,8 @@ def test_every_near_duplicate_of_the_sample_is_what_brute_force_finds() -> None:
     # Hashing may miss a pair that is just alike enough; it never makes one up.
     missed = np.flatnonzero((expected >= 0) & (found.survivor < 0))
     assert len(missed) <= len(away) // 10
-    for two in np.flatnonzero(found.survivor >= 0):
-        one = found.survivor[two]
+    for two in np.flatnonzero(found.survivor >= 0).tolist():
+        one = int(found.survivor[two])
         assert found.survivor[one] < 0
         assert found.similarity[two] == alike(sets[one], sets[two]) >= THRESHOLD
         assert len(texts[one]) >= len(texts[two])
@@ -145,7 +145,7 @@ def test_nothing_follows_from_a_chain() -> None:
     texts = chain()
     sets = shingle_sets(texts)
     found = near(texts)
-    for two in np.flatnonzero(found.survivor >= 0):
+    for two in np.flatnonzero(found.survivor >= 0).tolist():
         assert alike(sets[found.survivor[two]], sets[two]) >= THRESHOLD
     assert (found.survivor < 0).sum() >= 2
     assert found.survivor[-1] != 0

@@ -7,6 +7,7 @@ import gzip
 import json
 import lzma
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -386,7 +387,7 @@ class TestArrow:
         assert found.reasons == ["corrupt_file"]
 
 
-COMPRESS = {
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lzma.compress,
