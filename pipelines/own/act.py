@@ -7,8 +7,8 @@ The function is handed a table of documents (columns ``text``, ``url``, ``licenc
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -49,6 +49,7 @@ class Own:
         self._spec = spec
         self._parameters = json.loads(spec.parameters)
         path = root / FOLDER / f"{spec.function.partition(':')[0]}.py"
+        self._file = str(path)
         self.source, self._function = _loaded(spec, path)
         self._probed = self._probe()
         own = [name for name in self._probed.column_names if name != _TEXT]
@@ -66,15 +67,15 @@ class Own:
         return Transform(f"own.{self.name}", 1, parameters, behaviour_of(outputs))
 
     def apply(self, documents: pa.Table) -> Effect:
-        """Calls the function.
+        """Calls the function; where there is no document it is not called.
 
         Raises:
             ConfigError: it fails, or gives another shape than on the probe.
         """
+        if documents.num_rows == 0:
+            return Effect(signals={field.name: pa.array([], field.type) for field in self.columns})
         given = self._call(documents.select(SHOWN))
-        expected = [_TEXT] * (_TEXT in self._probed.column_names)
-        expected += [name for name in self._probed.column_names if name != _TEXT]
-        if sorted(given.column_names) != sorted(expected):
+        if sorted(given.column_names) != sorted(self._probed.column_names):
             raise self._wrong("gives other columns than on the probe texts")
         signals = {
             self._signal(name): given[name].combine_chunks()
@@ -91,13 +92,18 @@ class Own:
         return f"own_{self.name}_{column}"
 
     def _probe(self) -> pa.Table:
-        """The probe texts, twice in one order and once in two halves in another."""
+        """The probe texts, twice in one order, and once in two halves from the last to the first.
+
+        The order is another for every row, so that a look at a neighbour is seen.
+        """
         table = _probe_table()
         once, again = self._call(table), self._call(table)
-        half = table.num_rows // 2
-        parts = [self._call(table.slice(half)), self._call(table.slice(0, half))]
-        turned = pa.concat_tables([parts[1], parts[0]])
-        if not once.equals(again) or not once.equals(turned):
+        back = pa.array(np.arange(table.num_rows)[::-1])
+        turned, half = table.take(back), table.num_rows // 2
+        parts = [self._call(turned.slice(0, half)), self._call(turned.slice(half))]
+        if any(part.column_names != once.column_names for part in parts):
+            raise self._wrong("gives other columns for other texts")
+        if not once.equals(again) or not once.equals(pa.concat_tables(parts).take(back)):
             raise self._wrong(
                 "gives something else for the same document",
                 "a transform looks at one document at a time, and at no clock or chance",
@@ -108,10 +114,9 @@ class Own:
         try:
             given = self._function(documents, **self._parameters)
         # Whatever a user's function raises is one clear error; its message may hold text.
-        except Exception as error:  # noqa: BLE001
-            raise self._wrong(
-                f"raised {type(error).__name__}", "try it on a table by itself"
-            ) from None
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            what = f"raised {type(error).__name__}{self._line_of(error)}"
+            raise self._wrong(what, "try it on a table by itself") from None
         if not isinstance(given, pa.Table):
             raise self._wrong(f"gave a {type(given).__name__}, not a table of pyarrow")
         if given.num_rows != documents.num_rows:
@@ -123,17 +128,35 @@ class Own:
     def _checked(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         if column.null_count:
             raise self._wrong(f"gave null in {name!r}")
-        kind = column.type
+        try:
+            # Arrays made of raw buffers may hold anything.
+            column.validate(full=True)
+            return column.cast(self._wanted(name, column.type))
+        except pa.ArrowInvalid:
+            what = f"gave {column.type} in {name!r} that is not UTF-8 or does not fit 64 bits"
+            raise self._wrong(what) from None
+
+    def _wanted(self, name: str, kind: pa.DataType) -> pa.DataType:
+        """The type that a column is kept in."""
         if name == _TEXT and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            return column.cast(pa.large_string())
+            return pa.large_string()
         if name != _TEXT and name.isidentifier() and name.isascii() and name.islower():
             if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-                return column.cast(pa.int64())
+                return pa.int64()
             hint = "signals are integers: give a share in millionths"
             raise self._wrong(f"gave {kind} in {name!r}", hint)
         raise self._wrong(
             f"gave a column {name[:40]!r} of {kind}", "text, or signals in lower case"
         )
+
+    def _line_of(self, error: BaseException) -> str:
+        """Where in the user's file it was raised, if it was there."""
+        trace, line = error.__traceback__, ""
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == self._file:
+                line = f" at line {trace.tb_lineno}"
+            trace = trace.tb_next
+        return line
 
     def _wrong(self, what: str, hint: str = "") -> ConfigError:
         return ConfigError(f"the transform {self.name} ({self._spec.function}) {what}", hint)
@@ -149,22 +172,25 @@ def _loaded(spec: OwnSpec, path: Path) -> tuple[Digest, Function]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise Unavailable(f"the transform {spec.name}: cannot be read: {reason}") from None
-    module = _imported(spec, path)
+    digest = digest_of(source)
+    module = _executed(spec, path, source, digest)
     function = getattr(module, function_name, None)
     if not callable(function):
         raise NotFound(f"the transform {spec.name}: {module_name} has no function {function_name}")
-    return digest_of(source), function
+    return digest, function
 
 
-def _imported(spec: OwnSpec, path: Path) -> ModuleType:
+def _executed(spec: OwnSpec, path: Path, source: bytes, digest: Digest) -> ModuleType:
+    """Runs the very bytes that were digested: Python's cache goes by time and size alone."""
     # Under a name of its own, so that no installed module is shadowed.
-    found = importlib.util.spec_from_file_location(f"shardline_own_{spec.name}", path)
-    if found is None or found.loader is None:
-        raise ConfigError(f"the transform {spec.name}: {path.name} is no module")
-    module = importlib.util.module_from_spec(found)
+    module = ModuleType(f"shardline_own_{spec.name}_{digest.hex[:16]}")
+    module.__file__ = str(path)
+    # Dataclasses and annotations look their module up.
+    sys.modules[module.__name__] = module
     try:
-        found.loader.exec_module(module)
-    except Exception as error:  # noqa: BLE001
+        exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        del sys.modules[module.__name__]
         what = f"{path.name} cannot be imported: {type(error).__name__}: {error}"
         raise ConfigError(f"the transform {spec.name}: {what}") from None
     return module

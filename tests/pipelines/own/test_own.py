@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -94,6 +95,67 @@ def test_what_does_not_do_what_a_transform_must_is_refused(
         own(tmp_path, HEAD + "def shout(documents):\n" + body + "\n")
     assert "loud (mine:shout)" in wrong.value.message
     assert "quick" not in str(wrong.value)
+
+
+NEIGHBOUR = """
+    texts = documents['text'].to_pylist()
+    return pa.table({'n': [len(one) < len(two) for one, two in zip(texts, ['', *texts])]})
+"""
+NO_UTF8 = """
+    rows = documents.num_rows
+    offsets = pa.array(range(rows + 1), pa.int32()).buffers()[1]
+    texts = pa.StringArray.from_buffers(rows, offsets, pa.py_buffer(b'\\xff' * rows))
+    return pa.table({'text': texts})
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (NEIGHBOUR, "something else for the same document"),
+        (NO_UTF8, "not UTF-8"),
+        (
+            "    return pa.table({'n': pa.array([2**64 - 1] * documents.num_rows, pa.uint64())})",
+            "does not fit 64 bits",
+        ),
+        ("    raise SystemExit('over')", "raised SystemExit at line 3"),
+        ("    a = 1\n    return a / 0", "raised ZeroDivisionError at line 4"),
+        ("    return documents.select(['text'] if documents.num_rows > 50 else [])", "gave"),
+    ],
+)
+def test_neighbours_raw_bytes_and_exits_are_refused(
+    tmp_path: Path, body: str, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        own(tmp_path, HEAD + "def shout(documents):\n" + body + "\n")
+
+
+def test_the_bytes_that_are_digested_are_those_that_run(tmp_path: Path) -> None:
+    stamps = []
+    for mark in "!?":
+        act = own(tmp_path, SHOUT.replace("'!'", f"'{mark}'"))
+        assert act.apply(documents("a")).texts.to_pylist() == [f"a{mark}"]
+        path = tmp_path / "transforms" / "mine.py"
+        # As an editor that saves twice within a second, or a copy that keeps the time.
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+        stamps.append(path.stat().st_size)
+    assert stamps[0] == stamps[1]
+    assert not (tmp_path / "transforms" / "__pycache__").exists()
+
+
+def test_a_module_may_hold_dataclasses(tmp_path: Path) -> None:
+    code = (
+        "from __future__ import annotations\nfrom dataclasses import dataclass, KW_ONLY\n"
+        "import pyarrow as pa\n\n@dataclass\nclass Mark:\n    _: KW_ONLY\n    sign: str = '!'\n\n"
+        "def shout(documents):\n    return pa.table({'n': [len(Mark().sign)] * len(documents)})\n"
+    )
+    assert own(tmp_path, code).apply(documents("a")).signals["own_loud_n"].to_pylist() == [1]
+
+
+def test_without_a_document_it_is_not_called(tmp_path: Path) -> None:
+    effect = own(tmp_path, SHOUT).apply(documents())
+    assert effect.signals["own_loud_length"].type == pa.int64()
+    assert len(effect.signals["own_loud_length"]) == len(effect.places) == 0
 
 
 def test_a_shape_that_changes_after_the_probe_is_refused(tmp_path: Path) -> None:
