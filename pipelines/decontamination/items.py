@@ -1,0 +1,136 @@
+"""The items of evaluation sets: read from files of the workspace, each with its place."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lineage.digest import Digest, frame
+from lineage.errors import ConfigError
+from pipelines.ingest.chunk import texts_array
+from pipelines.ingest.fields import value_of
+from pipelines.ingest.files import list_files, reading
+from pipelines.ingest.streams import StreamFault, decompressed
+from pipelines.spec.decontamination import DecontaminationSpec, EvalSetSpec
+from pipelines.spec.source import COMPRESSIONS, SourceSpec
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class EvalItems:
+    """All items, in the order of the sets and their files.
+
+    Attributes:
+        texts: the fields of each, joined by line feeds.
+        places: of each its file and its number there: the line, or the row from 1, such as
+            ``evals/maths.jsonl:17``.
+        digest: of places and texts.
+    """
+
+    texts: pa.LargeStringArray
+    places: tuple[str, ...]
+    digest: Digest
+
+
+def load_items(spec: DecontaminationSpec, root: Path) -> EvalItems:
+    """Reads the evaluation sets of a spec. A file that two sets name is read twice.
+
+    Args:
+        root: the workspace's root.
+
+    Raises:
+        NotFound: a path names nothing.
+        ConfigError: a file without an item, one that cannot be read whole, or a link that
+            leaves the workspace.
+        Unavailable: the disk does not answer.
+    """
+    hasher = hashlib.sha256(frame(b"shardline/evaluation-items/v1"))
+    texts, places = list[bytes](), list[str]()
+    for evals in spec.sets:
+        for path in _paths(evals, root):
+            before = len(texts)
+            for number, text in _read(evals, root, path):
+                texts.append(text)
+                places.append(f"{path}:{number}")
+                hasher.update(frame(places[-1].encode(), text))
+            if len(texts) == before:
+                raise _wrong(path, "holds no item", "take it out of `sets`")
+    return EvalItems(texts_array(texts), tuple(places), Digest(hasher.digest()))
+
+
+def _paths(evals: EvalSetSpec, root: Path) -> list[str]:
+    # The files of a source: sorted, ordinary, inside the workspace.
+    source = SourceSpec("decontamination", evals.path, evals.format, "CC0-1.0", "other", "2000-01")
+    return [file.path for file in list_files(source, root)]
+
+
+def _read(evals: EvalSetSpec, root: Path, path: str) -> Iterator[tuple[int, bytes]]:
+    with reading(f"evaluation set {path!r}"):
+        if evals.format == "parquet":
+            records: Iterator[tuple[int, object]] = _rows(root / path, path)
+        else:
+            records = _lines(evals, (root / path).read_bytes(), path)
+        for number, record in records:
+            text = record if isinstance(record, str) else _text(evals, record, path, number)
+            yield number, text.encode()
+
+
+def _rows(file: Path, path: str) -> Iterator[tuple[int, object]]:
+    try:
+        yield from enumerate(pq.read_table(file).to_pylist(), 1)
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise _wrong(path, f"is no Parquet file that can be read: {type(error).__name__}") from None
+
+
+def _lines(evals: EvalSetSpec, data: bytes, path: str) -> Iterator[tuple[int, object]]:
+    compressions = (name for ending, name in COMPRESSIONS.items() if path.lower().endswith(ending))
+    try:
+        data = b"".join(decompressed([data], next(compressions, "")))
+    except StreamFault as fault:
+        raise _wrong(path, f"cannot be unpacked: {fault.detail}") from None
+    for number, line in enumerate(data.removeprefix(_BOM).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield number, line.decode() if evals.format == "text" else orjson.loads(line)
+        except UnicodeDecodeError:
+            raise _wrong(path, f"line {number} is not UTF-8") from None
+        except orjson.JSONDecodeError as error:
+            raise _wrong(path, f"line {number} is not JSON: {error.msg}") from None
+
+
+def _text(evals: EvalSetSpec, record: object, path: str, number: int) -> str:
+    if not isinstance(record, Mapping):
+        raise _wrong(path, f"item {number} is a {type(record).__name__}, not an object")
+    found = (word for field in evals.fields for word in _words(value_of(record, field, None)))
+    text = "\n".join(found)
+    if not text.strip():
+        hint = "name the fields of the set: fields = [...]"
+        raise _wrong(path, f"item {number} has no text in {', '.join(evals.fields)}", hint)
+    return text
+
+
+def _words(value: Any) -> Iterator[str]:
+    """The strings and numbers of a value, in order; choices are lists or objects."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _words(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _words(item)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _wrong(path: str, what: str, hint: str = "") -> ConfigError:
+    return ConfigError(f"the evaluation set {path!r} {what}", hint)
