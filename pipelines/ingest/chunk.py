@@ -41,6 +41,7 @@ REASONS = frozenset(
         "unclosed_quote",
         "invalid_row",
         "nested_too_deep",
+        "page_too_complex",
         "malformed_record",
         "no_page",
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pipelines.ingest.chunk import Chunk, ChunkBuilder, Told
-from pipelines.ingest.pages import licence_of_page, text_of_page
+from pipelines.ingest.pages import text_of_page
 from pipelines.ingest.refused import Refused
 from pipelines.ingest.whole import whole_file
 from pipelines.spec.source import SourceSpec
@@ -18,11 +18,11 @@ def read_html(
     whole = whole_file(stream, builder, file)
     if whole is not None:
         try:
-            found = text_of_page(whole.data, source)
+            page = text_of_page(whole.data, source)
         except Refused as refused:
             builder.refuse(refused.reason, refused.detail, whole.data, whole.place)
         else:
-            told = Told(licence=licence_of_page(whole.data), encoding=found.encoding)
-            builder.record(found.text.encode("utf-8"), None, whole.place, told, whole.data)
+            told = Told(licence=page.licence, encoding=page.encoding)
+            builder.record(page.text.encode("utf-8"), None, whole.place, told, whole.data)
     if builder.full:
         yield builder.take()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,98 +11,100 @@ from pipelines.ingest.refused import Refused
 from pipelines.ingest.streams import StreamFault, decompressed
 from pipelines.ingest.whole import MAX_FILE_BYTES
 
+_STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})(?!\d)")
+_HEAD_END = re.compile(rb"\r{0,2}\n\r{0,2}\n")
+_CHUNK = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?\s*([^\s\"';]{1,40})", re.IGNORECASE)
 _BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class HttpPage:
+class HttpResponse:
     """One response.
 
     Attributes:
-        content_type: its header.
+        headers: names in lower case; of several the first.
         payload: the body as it lies in the archive.
-        body: the same with transfer and content encodings undone.
     """
 
     status: int
-    content_type: str
+    headers: Mapping[str, str]
     payload: bytes
-    body: bytes
 
-    @property
-    def type(self) -> str:
-        """The media type in lower case, without parameters."""
-        return self.content_type.partition(";")[0].strip().lower()
+    def body(self) -> bytes:
+        """The payload with transfer and content codings undone.
 
-    @property
-    def charsets(self) -> tuple[str, ...]:
-        """The encoding that the header names, if it does."""
-        for part in self.content_type.split(";")[1:]:
-            name, _, value = part.partition("=")
-            if name.strip().lower() == "charset" and value.strip("\"' "):
-                return (value.strip("\"' "),)
-        return ()
+        Many archives keep the header of a coding that they have undone already: then it
+        is as it lies.
+
+        Raises:
+            Refused: it cannot be unpacked whole, or is over 64 MiB.
+        """
+        body = self.payload
+        if "chunked" in self.headers.get("transfer-encoding", "").lower():
+            body = _without_chunks(body)
+        for name in reversed(self.headers.get("content-encoding", "").lower().split(",")):
+            unpack = _UNPACK.get(name.strip())
+            if unpack is not None:
+                body = _bounded(unpack(body), body)
+        return body
 
 
-def http_page(block: bytes) -> HttpPage:
+def http_response(block: bytes) -> HttpResponse:
     """Parses a response; a missing reason or line feeds alone are no fault.
 
     Raises:
-        Refused: no response, or a body that cannot be unpacked within 64 MiB.
+        Refused: no response.
     """
-    head, separator, payload = block.partition(b"\r\n\r\n")
-    if not separator or b"\n\n" in head:
-        head, separator, payload = block.partition(b"\n\n")
-    lines = head.replace(b"\r\n", b"\n").split(b"\n")
-    status = lines[0].split(None, 2)[1:2]
-    if not lines[0].startswith(b"HTTP/") or not status or not status[0].isdigit():
+    status = _STATUS.match(block)
+    if status is None:
         raise Refused("malformed_record", "no status line of HTTP")
-    headers = _headers(lines[1:])
-    body = _unpacked(payload, headers)
-    return HttpPage(int(status[0][:9]), headers.get("content-type", ""), payload, body)
+    end = _HEAD_END.search(block)
+    head, payload = (block, b"") if end is None else (block[: end.start()], block[end.end() :])
+    return HttpResponse(int(status[1]), _headers(head), payload)
 
 
-def _headers(lines: list[bytes]) -> dict[str, str]:
+def media_type(content_type: str) -> str:
+    """The type of a header in lower case, without parameters."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def charset(content_type: str) -> tuple[str, ...]:
+    """The encoding that a header names, if it does."""
+    match = _CHARSET.search(content_type)
+    return () if match is None else (match[1],)
+
+
+def _headers(head: bytes) -> Mapping[str, str]:
     found: dict[str, str] = {}
-    for line in lines:
-        name, colon, value = line.partition(b":")
+    for line in head.decode("latin-1").split("\n")[1:]:
+        name, colon, value = line.partition(":")
         if colon:
-            found.setdefault(
-                name.strip().lower().decode("latin-1"), value.strip().decode("latin-1")
-            )
+            found.setdefault(name.strip().lower(), value.strip())
     return found
 
 
-def _unpacked(payload: bytes, headers: Mapping[str, str]) -> bytes:
-    if headers.get("transfer-encoding", "").lower() == "chunked":
-        payload = _without_chunks(payload)
-    for name in reversed(headers.get("content-encoding", "").lower().split(",")):
-        unpack = _UNPACK.get(name.strip())
-        if unpack is not None:
-            payload = _bounded(unpack(payload), payload)
-    return payload
-
-
 def _without_chunks(payload: bytes) -> bytes:
-    """The body of chunks. Archives often keep the header and drop the chunks: then it is as is."""
     parts: list[bytes] = []
     at = 0
-    while at < len(payload):
-        end = payload.find(b"\r\n", at)
-        size = payload[at:end].partition(b";")[0].strip() if end >= 0 else b""
-        try:
-            length = int(size, 16)
-        except ValueError:
-            return payload if not parts else b"".join(parts)
+    while (match := _CHUNK.match(payload, at)) is not None:
+        length, start = int(match[1], 16), match.end()
         if length == 0:
-            break
-        parts.append(payload[end + 2 : end + 2 + length])
-        at = end + 2 + length + 2
-    return b"".join(parts)
+            return b"".join(parts)
+        parts.append(payload[start : start + length])
+        at = start + length
+        at += 2 if payload[at : at + 2] == b"\r\n" else 1
+    if not parts:
+        return payload
+    raise Refused("truncated_stream", f"chunks of HTTP end at byte {min(at, len(payload))}")
 
 
 def _gunzipped(payload: bytes) -> Iterator[bytes]:
     return decompressed([payload], "gz")
+
+
+def _unzstd(payload: bytes) -> Iterator[bytes]:
+    return decompressed([payload], "zst")
 
 
 def _inflated(payload: bytes) -> Iterator[bytes]:
@@ -113,6 +116,8 @@ def _inflated(payload: bytes) -> Iterator[bytes]:
         except zlib.error:
             continue
         yield out
+        if not stream.eof and len(out) <= MAX_FILE_BYTES:
+            raise StreamFault("truncated_stream", "deflate ends early")
         return
     raise StreamFault("corrupt_stream", "deflate: damaged")
 
@@ -122,14 +127,14 @@ def _brotli(payload: bytes) -> Iterator[bytes]:
 
     stream = brotli.Decompressor()
     try:
-        yield stream.process(payload, output_buffer_limit=_BLOCK_BYTES)
-        while not stream.is_finished():
-            out = stream.process(b"", output_buffer_limit=_BLOCK_BYTES)
-            if not out:
-                return
+        out = stream.process(payload, output_buffer_limit=_BLOCK_BYTES)
+        while out:
             yield out
+            out = stream.process(b"", output_buffer_limit=_BLOCK_BYTES)
     except brotli.error:
         raise StreamFault("corrupt_stream", "brotli: damaged") from None
+    if payload and not stream.is_finished():
+        raise StreamFault("truncated_stream", "brotli ends early")
 
 
 _UNPACK: Mapping[str, Callable[[bytes], Iterator[bytes]]] = {
@@ -137,6 +142,7 @@ _UNPACK: Mapping[str, Callable[[bytes], Iterator[bytes]]] = {
     "x-gzip": _gunzipped,
     "deflate": _inflated,
     "br": _brotli,
+    "zstd": _unzstd,
 }
 
 
@@ -149,8 +155,8 @@ def _bounded(blocks: Iterator[bytes], packed: bytes) -> bytes:
                 raise Refused("text_too_long", f"over {MAX_FILE_BYTES} bytes unpacked")
             parts.append(block)
     except StreamFault as fault:
-        # Many archives keep the header of an encoding that they have undone already.
-        if not parts and packed[:1] in (b"<", b" ", b"\n", b"\r"):
+        if packed.lstrip()[:1] == b"<":
             return packed
-        raise Refused(fault.reason, fault.detail) from None
+        if not fault.clean:
+            raise Refused(fault.reason, fault.detail) from None
     return b"".join(parts)

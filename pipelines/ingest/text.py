@@ -12,8 +12,15 @@ from pipelines.ingest.whole import whole_file
 from pipelines.spec.source import SourceSpec
 
 _BOM = b"\xef\xbb\xbf"
-# Metadata at the very top, between lines of three dashes (YAML) or pluses (TOML).
-_FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(.*?\r?\n)?\1[ \t]*(\r?\n|\Z)", re.DOTALL)
+# Metadata at the very top, between lines of three dashes (YAML) or pluses (TOML). It must
+# start with a named value: what else stands between two dividing lines is text.
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\r?\n(?:(?:[ \t]*(?:#[^\n]*)?\r?\n)*[\w\"'][^\n:]{0,200}:(?:[ \t][^\n]*)?\r?\n"
+    r"(?:.*?\n)??)?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
+    r"|\+\+\+[ \t]*\r?\n(?:(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:[\w\"'.-]{1,200}[ \t]*=|\[)[^\n]*\n"
+    r"(?:.*?\n)??)?\+\+\+[ \t]*(?:\r?\n|\Z)",
+    re.DOTALL,
+)
 
 
 def read_text(
