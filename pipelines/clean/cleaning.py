@@ -23,7 +23,9 @@ from pipelines.signals.catalogue import SIGNALS
 from pipelines.signals.language import Language
 from pipelines.signals.licences import Licences, licence_rules
 from pipelines.signals.measured import Measured
+from pipelines.signals.scores import Scores, score_rules
 from pipelines.signals.urls import Urls, url_rules
+from pipelines.signals.words_listed import WordsListed, words_rules
 from pipelines.spec.dataset import CleanSpec, DatasetSpec
 from pipelines.spec.language import LanguageSpec
 from pipelines.spec.limits import LimitSpec
@@ -39,7 +41,7 @@ class Cleaning:
     Attributes:
         acts: in the order in which they are applied.
         rules: in the order in which they are asked.
-        own: digests of the files of own transforms.
+        own: digests of the user's files: own transforms, lists and models.
     """
 
     acts: tuple[Act, ...]
@@ -65,7 +67,9 @@ class Cleaning:
             *(() if spec.licences is None else licence_rules(spec.licences)),
             *_language_rules(spec.language),
             *personal_rules(spec.personal),
+            *words_rules(spec.words),
             *published,
+            *score_rules(spec.scores),
             *_limit_rules(spec.limits),
         )
         acts: list[Act] = [*repairs(spec.repair)]
@@ -75,8 +79,11 @@ class Cleaning:
             acts.append(C4Lines(spec.c4_lines))
         own = [Own(item, root) for item in spec.transforms]
         acts += own
+        files = [item.source for item in own]
         if spec.urls is not None:
-            acts.append(Urls(spec.urls, root))
+            urls = Urls(spec.urls, root)
+            files += urls.files
+            acts.append(urls)
         if spec.licences is not None:
             of_sources = {source.name: source.licence for source in spec.sources}
             acts.append(Licences(spec.licences, of_sources))
@@ -84,13 +91,21 @@ class Cleaning:
             acts.append(Language())
         if spec.personal.actions:
             acts.append(Personal(spec.personal))
+        if spec.words:
+            words = WordsListed(spec.words, root)
+            files += words.files
+            acts.append(words)
+        if spec.scores:
+            scores = Scores(spec.scores, root)
+            files += scores.files
+            acts.append(scores)
         wanted = SIGNALS.keys() & {rule.signal for rule in rules}
         near = spec.duplicates if spec.duplicates.near else None
         if wanted or near:
             acts.append(Measured(wanted, near))
         _require_measured(acts, rules)
         _require_languages(spec, rules)
-        return cls(tuple(acts), rules, tuple(item.source for item in own))
+        return cls(tuple(acts), rules, tuple(files))
 
 
 def _require_measured(acts: Sequence[Act], rules: Sequence[AnyRule]) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipelines.signals.catalogue import REPEATED, TOP
-from pipelines.signals.segments import CHARS, WORD, Segments
+from pipelines.signals.segments import WORD, Segments
 
 # Columns of what the kernels give.
 LINES, LINE_CHARS, PARAGRAPHS, PARAGRAPH_CHARS, NUM_PARAGRAPHS = range(5)
@@ -71,11 +71,6 @@ def repeated_ngrams(segments: Segments) -> NDArray[np.int64]:
         counts,
     )
     return counts
-
-
-def chars_of(segments: Segments) -> NDArray[np.int64]:
-    """Code points of each text, line feeds included."""
-    return segments.tallies[:, CHARS]
 
 
 def _table(entries: int) -> NDArray[np.uint64]:

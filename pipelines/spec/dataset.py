@@ -28,9 +28,11 @@ from pipelines.spec.own import OwnSpec, own_spec
 from pipelines.spec.personal import NOTHING_PERSONAL, PersonalSpec, personal_spec
 from pipelines.spec.repair import NO_REPAIR, RepairSpec, repair_spec
 from pipelines.spec.rules import RuleSetSpec, rule_set_specs
+from pipelines.spec.scores import ScoreSpec, score_specs
 from pipelines.spec.section import section_json
 from pipelines.spec.source import NAME, NAME_HINT, SourceSpec, source_spec
 from pipelines.spec.urls import UrlsSpec, urls_spec
+from pipelines.spec.words import WordsSpec, words_specs
 
 _KIB = 1024
 _MAX_SHARD_KIB = 4 * _KIB * _KIB
@@ -94,6 +96,8 @@ class DatasetSpec:
         personal: what is done about personal data and secrets.
         rules: published rule sets with their thresholds.
         duplicates: what counts as a near duplicate.
+        words: lists of words that are counted.
+        scores: classifiers that are asked.
         limits: thresholds on signals, asked after the rule sets.
     """
 
@@ -113,6 +117,8 @@ class DatasetSpec:
     personal: PersonalSpec = NOTHING_PERSONAL
     rules: tuple[RuleSetSpec, ...] = ()
     duplicates: DuplicatesSpec = EXACT_ONLY
+    words: tuple[WordsSpec, ...] = ()
+    scores: tuple[ScoreSpec, ...] = ()
     limits: tuple[LimitSpec, ...] = ()
 
     def digest(self) -> Digest:
@@ -182,6 +188,8 @@ def load_spec(path: Path) -> DatasetSpec:
         if "personal" in table
         else NOTHING_PERSONAL,
         rules=rule_set_specs(table.value("rules"), where) if "rules" in table else (),
+        words=words_specs(table.value("words"), where) if "words" in table else (),
+        scores=score_specs(table.value("scores"), where) if "scores" in table else (),
         limits=tuple(limit_spec(*item) for item in _tables(table, "limits")),
     )
 

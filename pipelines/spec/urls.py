@@ -14,11 +14,13 @@ class UrlsSpec:
     Attributes:
         denied_domains: domains; their subdomains are denied too.
         denied_urls: whole addresses, without scheme, ``www.`` and a slash at the end.
+        denied_words: words and phrases that may not stand in an address.
         allowed_domains: when there are any, documents of all others are dropped.
     """
 
     denied_domains: str | None = None
     denied_urls: str | None = None
+    denied_words: str | None = None
     allowed_domains: str | None = None
 
 

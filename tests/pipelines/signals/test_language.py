@@ -48,6 +48,31 @@ def test_controls_inside_a_text_do_not_hide_its_language() -> None:
     assert detected("This is a text\x00 in English\x1b so that it can be seen.")[0] == "en"
 
 
+def test_no_code_point_is_refused_inside_a_text() -> None:
+    planes = [chr(plane << 16 | low) for plane in range(17) for low in (0xFFFE, 0xFFFF)]
+    refused = [*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0)), "\ufdd0", "\ufdef", *planes]
+    sentence = "This is a text in English so that its language can be seen{}in spite of it."
+    assert {detected(sentence.format(char))[0] for char in refused} == {"en"}
+
+
+def test_a_long_text_is_looked_at_from_its_start_to_its_end() -> None:
+    english = "The lion lies down in the evening and sleeps until the sun is up again.\n" * 400
+    german = "Der Löwe legt sich am Abend nieder und schläft, bis die Sonne aufgeht.\n" * 400
+    code, share = detected(english + german + english)
+    assert code == "en"
+    assert 550_000 < share < 800_000
+    chinese = "很长的中文文本,其字符由三个字节组成。"
+    assert detected(chinese * 3000)[0] == detected(chinese)[0] == "zh"
+
+
+@given(st.lists(st.text() | st.text(min_size=400).map(lambda text: text * 9), max_size=5))
+@settings(deadline=None, max_examples=60)
+def test_a_text_is_told_alike_wherever_it_stands(texts: list[str]) -> None:
+    column = pa.array(["first", *texts, "last"], pa.large_string()).slice(1, len(texts))
+    found = Language().apply(pa.table({"text": column})).signals["language"].to_pylist()
+    assert found == [detected(text)[0] for text in texts]
+
+
 @given(st.lists(st.text(), max_size=5))
 @settings(deadline=None, max_examples=100)
 def test_any_text_has_a_code_and_a_share(texts: list[str]) -> None:
