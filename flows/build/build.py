@@ -32,7 +32,7 @@ from flows.build.records import (
     placed_quarantine,
     placed_signals,
 )
-from flows.build.report import BuildReport, nothing_new
+from flows.build.report import BuildReport, NearCounts, nothing_new
 from flows.build.resolve import (
     NEW_KIND,
     ResolvedBuild,
@@ -119,6 +119,7 @@ class _Build:
         self._cleaning = Cleaning.of(plan.spec, workspace.root)
         self._stage = stage_store(workspace, plan.spec.name)
         self._seconds: Mapping[str, float] = {}
+        self._near: NearCounts | None = None
         self._build_id = workspace.entropy(_ENTROPY_BUILD_ID).hex()
         self._lease = self._ask_gate()
         self._assignment = Assignment(
@@ -195,6 +196,7 @@ class _Build:
         ring = self._conductor.call("contest", lay)
         keys = list(self._conductor.map("near", decide_near, ring.jobs))
         near = near_duplicates(self._stage, ring, keys)
+        self._near = near.counts
         threshold = self._plan.spec.duplicates.similarity
         resolving.make_way(near.rows, near.survivors, near.similarity, threshold)
         require_kept(self._plan.spec, *resolving.near_by_source())
@@ -300,6 +302,7 @@ class _Build:
             tiers=workspace_tiers(workspace).status(objects),
             seconds=time.monotonic() - self._started,
             stage_seconds=self._seconds,
+            near=self._near,
         )
 
     def _prune(self) -> None:

@@ -13,6 +13,7 @@ from flows.build import near, pack, prepare, tokenize
 from pipelines.clean.nfc import Nfc
 from pipelines.dedup.choose import choose
 from pipelines.dedup.shingles import shingles
+from pipelines.ingest.shape import shape_of
 from pipelines.shards.gather import gather
 from pipelines.signals.catalogue import SIGNALS
 from pipelines.signals.measured import Measured
@@ -29,6 +30,7 @@ def _warm() -> None:
     Measured(SIGNALS, DuplicatesSpec(near=True)).apply(documents)
     numbers = np.arange(2)
     choose(shingles(Segmenter().segments_of(texts), 2), numbers, numbers, 1, containment=False)
+    shape_of(b"<p>a few words</p>")
     gather([pa.array([b"\0\0"], pa.large_binary())], np.zeros((1, 2), np.int64))
 
 

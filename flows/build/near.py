@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from flows.build.plan import BuildPlan
 from flows.build.prepare import KIND as PREPARED
+from flows.build.report import NearCounts
 from flows.build.resolve import resolution_key
 from flows.build.staged import staged, staged_rows, staged_table
 from flows.build.worker import Assignment, Bench, bench
@@ -86,15 +87,13 @@ class NearDuplicates:
     Attributes:
         rows, survivors: of the input: who makes way, and for whom.
         similarity: of each pair, in millionths.
-        compared, cut_off: pairs of texts that were compared, and that were not since a
-            crowd held too many survivors.
+        counts: what it took.
     """
 
     rows: Ints
     survivors: Ints
     similarity: Ints
-    compared: int
-    cut_off: int
+    counts: NearCounts
 
 
 def lay_out(
@@ -149,7 +148,8 @@ def near_duplicates(stage: StageStore, ring: Ring, keys: Sequence[Digest]) -> Ne
         cut_off += entry.receipt["cut_off"]
     chosen = pa.concat_tables(parts)
     members, survivors, similarity = (column.to_numpy() for column in chosen.columns)
-    return NearDuplicates(ring.rows[members], ring.rows[survivors], similarity, compared, cut_off)
+    counts = NearCounts(compared, cut_off, ring.largest)
+    return NearDuplicates(ring.rows[members], ring.rows[survivors], similarity, counts)
 
 
 def decide_near(job: NearJob) -> Digest:

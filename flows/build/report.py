@@ -14,6 +14,31 @@ from storage_tiers.tiers import TierStatus
 
 
 @dataclass(frozen=True, slots=True)
+class NearCounts:
+    """What verifying near duplicates took, and what it left out.
+
+    Attributes:
+        compared: pairs of texts that were compared.
+        cut_off: pairs that were not, of documents that stayed, since too many survivors
+            shared a band key with them.
+        largest: documents of the largest component.
+    """
+
+    compared: int
+    cut_off: int
+    largest: int
+
+    def to_json(self) -> dict[str, int]:
+        """The counts as JSON values."""
+        return {"compared": self.compared, "cut_off": self.cut_off, "largest": self.largest}
+
+    def text(self) -> str:
+        """The counts in a line; silent about what was cut off where nothing was."""
+        cut = f"; {self.cut_off:,} more were not" if self.cut_off else ""
+        return f"{self.compared:,} pairs, {self.largest:,} documents together at most{cut}"
+
+
+@dataclass(frozen=True, slots=True)
 class BuildReport:
     """One build's outcome.
 
@@ -25,8 +50,9 @@ class BuildReport:
         num_tokens, num_shards: of the whole version.
         tiers: objects and bytes of the version on hot and cold.
         seconds: wall time of the build.
-        start_seconds: wall time before and after it: Prefect's start and stop.
         stage_seconds: work time by stage, summed over workers.
+        start_seconds: wall time before and after it: Prefect's start and stop.
+        near: of near duplicates, or None where none were looked for.
     """
 
     version: Version
@@ -40,6 +66,7 @@ class BuildReport:
     seconds: float
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
     start_seconds: float = 0.0
+    near: NearCounts | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON values."""
@@ -53,6 +80,7 @@ class BuildReport:
             "documents_removed": self.num_removed,
             "tokens": self.num_tokens,
             "shards": self.num_shards,
+            "near_duplicates": None if self.near is None else self.near.to_json(),
             "hot_bytes": None if tiers is None else tiers.hot_size_bytes,
             "cold_bytes": None if tiers is None else tiers.cold_size_bytes,
             "seconds": round(self.seconds, 3),
@@ -80,6 +108,8 @@ class BuildReport:
             for verdict, counts in (("dropped", book.dropped), ("quarantined", book.quarantined)):
                 for rule, count in counts.items():
                     yield f"  {verdict}", f"{count.records:,} by {rule} ({book.stage})"
+            if book.stage == "dedup" and self.near is not None:
+                yield "  compared", self.near.text()
             if book.stage == "shard":
                 yield "kept", f"{book.kept.records:,} documents"
                 yield "tokens", f"{self.num_tokens:,}, and {book.fill_tokens:,} of fill"

@@ -1,26 +1,24 @@
 """Choosing survivors among documents that may be near duplicates, verified on the text.
 
 Documents are taken by rank. Each is compared, on its whole set of shingles, with the
-survivors so far that share a crowd with it; the first that is like enough stands for it,
-else it survives itself. So whoever makes way was compared with the one that stands for it,
-and nothing follows from a chain of others.
+survivors so far that share a crowd with it, those of the nearest rank first; the one that
+is most alike stands for it, if it is like enough, else it survives itself. So whoever makes
+way was compared with the one that stands for it, and nothing follows from a chain of others.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from pipelines.dedup.order import Ints
 from pipelines.dedup.shingles import Hashes, Offsets
 from pipelines.signals.signal import MILLION
 
 # Survivors that one document is compared with in one crowd, at most.
-MOST_COMPARED = 32
+MOST_COMPARED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,8 @@ class Chosen:
         survivor: the member that stands for each, or -1 where it survives.
         similarity: to it, in millionths; 0 for survivors.
         compared: pairs of texts that were compared.
-        cut_off: pairs that were not, since a crowd held more survivors than are compared.
+        cut_off: pairs that were not, of documents that survive, since a crowd held more
+            survivors than are compared; those who met in several crowds count in each.
     """
 
     survivor: Ints
@@ -47,101 +46,81 @@ def choose(
     threshold: int,
     *,
     containment: bool,
+    fixed: int = 0,
 ) -> Chosen:
     """Chooses among members that stand in the order of their rank.
 
     Args:
         shingles: of each member, sorted and each once.
         crowd, member: which members share a crowd, as pairs in any order.
-        threshold: of similarity, in millionths; reached counts as alike.
+        threshold: of similarity, in millionths, 1 or more; reached counts as alike.
         containment: measure by the share of the smaller set, else by Jaccard.
+        fixed: so many members at the start survive whatever they are like, such as
+            documents of other versions.
     """
-    hashes, starts = shingles
+    num_members, num_crowds = len(shingles[1]) - 1, int(crowd.max(initial=-1)) + 1
     order = np.lexsort((crowd, member))
-    num_members = len(starts) - 1
-    bounds = np.searchsorted(member[order], np.arange(num_members + 1))
+    owners = member[order]
+    bounds = np.searchsorted(owners, np.arange(num_members + 1))
+    none = (num_crowds, len(order), num_members)
+    newest, following, met = (np.full(size, -1, np.int64) for size in none)
+    lists = (newest, following, np.zeros(num_crowds, np.int64), met)
     survivor = np.full(num_members, -1, np.int64)
-    similarity = np.zeros(num_members, np.int64)
-    counts = np.zeros(2, np.int64)
-    crowds = crowd[order]
-    num_crowds = int(crowds.max(initial=-1)) + 1
-    _choose(
-        hashes,
-        starts,
-        crowds,
-        bounds,
-        np.full(num_crowds, -1, np.int64),
-        np.full(num_crowds, -1, np.int64),
-        np.full(len(crowds), -1, np.int64),
-        threshold,
-        containment,
-        survivor,
-        similarity,
-        counts,
-    )
+    similarity, counts = np.zeros(num_members, np.int64), np.zeros(2, np.int64)
+    pairs = (crowd[order], owners, bounds)
+    limits = (threshold, fixed)
+    _choose(shingles, pairs, lists, limits, containment, survivor, similarity, counts)
     return Chosen(survivor, similarity, int(counts[0]), int(counts[1]))
 
 
 @numba.njit(cache=True, nogil=True)
 def _choose(
-    hashes: NDArray[Any],
-    starts: NDArray[Any],
-    crowds: NDArray[Any],
-    bounds: NDArray[Any],
-    firsts: NDArray[Any],
-    lasts: NDArray[Any],
-    nexts: NDArray[Any],
-    threshold: int,
+    shingles: tuple[Hashes, Offsets],
+    pairs: tuple[Ints, Ints, Ints],
+    lists: tuple[Ints, Ints, Ints, Ints],
+    limits: tuple[int, int],
     containment: bool,
-    survivor: NDArray[Any],
-    similarity: NDArray[Any],
-    counts: NDArray[Any],
+    survivor: Ints,
+    similarity: Ints,
+    counts: Ints,
 ) -> None:
-    # Survivors of a crowd are a list through the pairs: `nexts` of a pair is the next one.
-    owner = np.empty(len(crowds), np.int64)
-    seen = np.full(len(survivor), -1, np.int64)
+    crowds, owners, bounds = pairs
+    # The survivors of a crowd are a list through the pairs, the newest of them first.
+    newest, following, sizes, met = lists
+    threshold, fixed = limits
     for one in range(len(survivor)):
-        for pair in range(bounds[one], bounds[one + 1]):
-            owner[pair] = one
-        for pair in range(bounds[one], bounds[one + 1]):
-            at, met = firsts[crowds[pair]], 0
-            while at >= 0 and survivor[one] < 0:
-                other = owner[at]
-                at = nexts[at]
-                if seen[other] == one:
-                    continue
-                seen[other] = one
-                met += 1
-                if met > MOST_COMPARED:
-                    counts[1] += 1
-                    continue
-                counts[0] += 1
-                like = _similarity(hashes, starts, one, other, threshold, containment)
-                if like >= threshold:
-                    survivor[one], similarity[one] = other, like
-            if survivor[one] >= 0:
-                break
-        if survivor[one] >= 0:
-            continue
+        cut_off = 0
         for pair in range(bounds[one], bounds[one + 1]):
             crowd = crowds[pair]
-            if firsts[crowd] < 0:
-                firsts[crowd] = pair
-            else:
-                nexts[lasts[crowd]] = pair
-            lasts[crowd] = pair
+            at, left, compared = newest[crowd], sizes[crowd], 0
+            while one >= fixed and at >= 0 and compared < MOST_COMPARED:
+                other = owners[at]
+                at, left = following[at], left - 1
+                if met[other] == one:
+                    continue
+                met[other] = one
+                compared += 1
+                like = _similarity(shingles, one, other, threshold, containment)
+                nearer = like == similarity[one] and other < survivor[one]
+                if like >= threshold and (like > similarity[one] or nearer):
+                    survivor[one], similarity[one] = other, like
+            counts[0] += compared
+            cut_off += left if one >= fixed else 0
+        if survivor[one] >= 0:
+            continue
+        counts[1] += cut_off
+        for pair in range(bounds[one], bounds[one + 1]):
+            crowd = crowds[pair]
+            following[pair], newest[crowd] = newest[crowd], pair
+            sizes[crowd] += 1
 
 
 @numba.njit(cache=True, nogil=True)
 def _similarity(
-    hashes: NDArray[Any],
-    starts: NDArray[Any],
-    one: int,
-    two: int,
-    threshold: int,
-    containment: bool,
+    shingles: tuple[Hashes, Offsets], one: int, two: int, threshold: int, containment: bool
 ) -> int:
     """Of two sorted sets, in millionths; any smaller number once it cannot be reached."""
+    hashes, starts = shingles
     i, i_end, j, j_end = starts[one], starts[one + 1], starts[two], starts[two + 1]
     small, large = min(i_end - i, j_end - j), max(i_end - i, j_end - j)
     if not containment and small * MILLION < threshold * large:

@@ -30,7 +30,11 @@ def shingles(segments: Segments, words: int) -> tuple[Hashes, Offsets]:
     Returns:
         Hashes (uint64) of all texts, and where each text's begin (int64, texts + 1).
     """
-    hashes, starts = shingle_stream(segments, words)
+    return sort_unique(*shingle_stream(segments, words))
+
+
+def sort_unique(hashes: Hashes, starts: Offsets) -> tuple[Hashes, Offsets]:
+    """Sorts the hashes of each text and leaves each once; the array given is used for it."""
     ends = np.zeros(len(starts), np.int64)
     _sort_unique(hashes, starts, ends)
     return hashes[: ends[-1]], ends

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from lineage.errors import ConfigError
+from tests.pipelines.signals.tiny_model import tiny_model
 from tests.system.conftest import Said
 from tests.system.killing import die_after
 from tests.system.world import DATASET, FOUR_SOURCES, World, add_lines, make_world, record
@@ -105,6 +106,8 @@ def test_a_published_document_stays_when_a_longer_copy_comes(ruled: World) -> No
     add_lines(ruled.help_files[2], [record(text + " and a few words more", "near/2")])
     report = ruled.build()
     assert (report.num_new, report.num_removed) == (0, 0)
+    assert report.near is not None and report.near.compared > 0
+    assert (report.near.cut_off, report.near.largest) == (0, 3)
     with ruled.read() as book:
         hasher = book.reading.workspace.id_hasher()
         row = one(
@@ -253,6 +256,35 @@ def test_an_own_transform_edits_measures_and_is_known_by_its_file(fresh: World) 
     assert not fresh.build().published
     path.write_text(code + "# the same, otherwise\n")
     assert fresh.build().published
+
+
+def test_lists_of_words_and_classifiers_are_signals_with_limits(fresh: World) -> None:
+    (fresh.root / "bad.txt").write_text("# of 2026\ndocument\nsem dúvida\n", encoding="utf-8")
+    labels = {"__label__hq": (2.0, -2.0), "__label__lq": (-2.0, 2.0)}
+    model = tiny_model({"the": (1.0, 0.0), "a": (0.0, 1.0)}, labels)
+    (fresh.root / "edu.bin").write_bytes(model)
+    tables = """
+[[words]]
+name = "bad"
+file = "bad.txt"
+max = 2
+
+[[scores]]
+name = "edu"
+model = "edu.bin"
+label = "__label__hq"
+max = 0.9
+"""
+    fresh.write_spec(FOUR_SOURCES + tables)
+    fresh.build(workers=2)
+    with fresh.read() as book:
+        dropped = book.stage_of("clean")["dropped"]
+        rows = book.table("signals").to_pylist()
+    assert set(dropped) == {"words.bad.max", "scores.edu.max"}
+    many = [row for row in rows if row["words_bad"] > 2]
+    high = [row for row in rows if row["words_bad"] <= 2 and row["score_edu"] > 900_000]
+    assert dropped["words.bad.max"]["records"] == len(many) > 0
+    assert dropped["scores.edu.max"]["records"] == len(high) > 0
 
 
 def decided(world: World) -> set[tuple[object, ...]]:

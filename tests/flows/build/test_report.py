@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from flows.build.report import BuildReport
+from flows.build.report import BuildReport, NearCounts
 from lineage.digest import digest_of
 from lineage.versions import Version
 from pipelines.books import Books, Count, StageBook
@@ -47,6 +47,7 @@ REPORT = BuildReport(
     tiers=TierStatus(24, 5_000, 26, 6_000, ()),
     seconds=1.25,
     stage_seconds={"ingest": 0.12345},
+    near=NearCounts(4_321, 17, 6),
 )
 
 
@@ -60,6 +61,7 @@ def test_people_read_every_number_that_matters() -> None:
         "1,100 documents",
         "70,000, and 321 of fill",
         "1,000",
+        "4,321 pairs, 6 documents together at most; 17 more were not",
         "7 removed",
         "5,000 on hot, 6,000 on cold",
         "1.2 s",
@@ -78,8 +80,15 @@ def test_programs_read_the_same_as_json() -> None:
     assert told["published"] is True
     assert (told["documents_added"], told["documents_removed"]) == (1000, 7)
     assert (told["hot_bytes"], told["cold_bytes"]) == (5_000, 6_000)
+    assert told["near_duplicates"] == {"compared": 4321, "cut_off": 17, "largest": 6}
     assert told["stage_seconds"] == {"ingest": 0.123}
     assert Books.parse(told["books"]) == BOOKS
+
+
+def test_nothing_is_told_of_near_duplicates_where_none_were_looked_for() -> None:
+    report = replace(REPORT, near=None)
+    assert "compared" not in report.text()
+    assert report.to_json()["near_duplicates"] is None
 
 
 def test_a_build_with_nothing_new_says_so_in_one_line() -> None:

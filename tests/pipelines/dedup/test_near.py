@@ -159,6 +159,25 @@ def test_containment_finds_a_text_inside_another() -> None:
     assert near(texts).similarity.tolist()[1] in (0, 296 * 1_000_000 // 356)
 
 
+def test_the_most_alike_stands_for_a_text_and_of_equals_the_first() -> None:
+    base = words(300, 5)
+    tails: list[list[str]] = [words(40, 6), words(20, 7), words(20, 8), []]
+    texts = [" ".join(base + tail) for tail in tails]
+    crowd, member = np.zeros(4, np.int64), np.arange(4)
+    found = choose(shingles(segments(texts), WORDS), crowd, member, 900_000, containment=False)
+    assert found.survivor.tolist() == [-1, -1, -1, 1]
+    assert found.compared == 6
+
+
+def test_fixed_members_survive_and_others_make_way_for_them() -> None:
+    text = " ".join(words(50, 1))
+    found = shingles(segments([text] * 4), WORDS)
+    crowd, member = np.zeros(4, np.int64), np.arange(4)
+    chosen = choose(found, crowd, member, THRESHOLD, containment=False, fixed=2)
+    assert chosen.survivor.tolist() == [-1, -1, 0, 0]
+    assert (chosen.compared, chosen.cut_off) == (4, 0)
+
+
 def test_what_a_crowd_is_too_large_to_compare_is_counted() -> None:
     texts = [" ".join(words(50, seed)) for seed in range(MOST_COMPARED + 10)]
     crowd = np.zeros(len(texts), np.int64)
@@ -181,6 +200,24 @@ def test_no_order_of_pairs_or_batches_changes_the_choice(rng: random.Random) -> 
     one = choose(found, crowd, member, 300_000, containment=False)
     two = choose(found, crowd[order], member[order], 300_000, containment=False)
     assert one.survivor.tolist() == two.survivor.tolist()
+
+
+def survivors_by_place(texts: list[str], order: list[int]) -> list[int]:
+    """Who stands for each text when they come in some order; the longer go first, by rank."""
+    keys = band_keys(segments([texts[at] for at in order]), WORDS, 40, 2)
+    found = [crowds(np.ascontiguousarray(keys[:, band])) for band in range(3)]
+    rank = np.array(order)
+    crowd = np.concatenate([1000 * band + crowd for band, (crowd, _) in enumerate(found)])
+    member = np.concatenate([rank[member] for _, member in found])
+    chosen = choose(shingles(segments(texts), WORDS), crowd, member, 300_000, containment=False)
+    return chosen.survivor.tolist()
+
+
+@given(st.permutations(range(100)))
+@settings(deadline=None, max_examples=10)
+def test_no_order_of_documents_changes_the_choice(order: list[int]) -> None:
+    texts = [text[:1500] for text in sample_texts()[:100]]
+    assert survivors_by_place(texts, order) == survivors_by_place(texts, list(range(100)))
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 12)), max_size=30, unique=True))
