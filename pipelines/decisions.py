@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pipelines.schema import ID
 
@@ -57,34 +56,3 @@ DECISIONS = pa.schema(
         pa.field("edits", pa.string(), nullable=False),
     ]
 )
-
-
-def dropped_by_rule(decisions: pa.Table) -> dict[str, int]:
-    """Counts the dropped documents of each rule, in the order of the rules' names."""
-    return _counts(decisions.filter(pc.field("verdict") == Verdict.DROPPED.value), "rule")
-
-
-def removed_by_rule(decisions: pa.Table) -> dict[str, int]:
-    """Counts the removed documents of each rule, in the order of the rules' names."""
-    return _counts(decisions.filter(pc.field("verdict") == Verdict.REMOVED.value), "rule")
-
-
-def count_by_verdict(decisions: pa.Table) -> dict[Verdict, int]:
-    """Counts the decisions of each verdict; verdicts that do not occur count 0."""
-    counts = _counts(decisions, "verdict")
-    return {verdict: counts.get(verdict.value, 0) for verdict in Verdict}
-
-
-def decisions_on(decisions: pa.Table, document_id: bytes) -> pa.Table:
-    """The decisions on one document, in the order of the table.
-
-    Args:
-        document_id: 32 bytes.
-    """
-    wanted = pa.scalar(document_id, ID)
-    return decisions.filter(pc.equal(decisions["document_id"], wanted))
-
-
-def _counts(table: pa.Table, column: str) -> dict[str, int]:
-    counted = table.group_by(column).aggregate([([], "count_all")]).to_pydict()
-    return dict(sorted(zip(counted[column], counted["count_all"], strict=True)))

@@ -74,11 +74,6 @@ class Personal:
         return parameters
 
 
-def personal_transforms(spec: PersonalSpec) -> tuple[Transform, ...]:
-    """What a build key knows of the section; nothing where no kind is looked for."""
-    return (Personal(spec).transform(),) if spec.actions else ()
-
-
 def rules_of(spec: PersonalSpec) -> tuple[Rule, ...]:
     """A rule for each kind whose documents are dropped, in the order of the spec."""
     return tuple(

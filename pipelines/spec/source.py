@@ -62,9 +62,8 @@ FORMAT_OF_ENDING = {
     ".arc": "warc",
     ".pdf": "pdf",
 }
-# Endings of one compressed stream, and of archives of many files.
+# Endings of one compressed stream.
 COMPRESSIONS = {".gz": "gz", ".zst": "zst", ".bz2": "bz2", ".xz": "xz"}
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.bz2", ".tar.xz")
 EXTRACTS = ("main", "all")
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
 NAME_HINT = "names are lower-case letters, digits, dots, dashes and underscores, 64 at most"

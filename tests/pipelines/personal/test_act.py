@@ -12,7 +12,7 @@ import pytest
 from lineage.digest import canonical_json
 from lineage.errors import ConfigError
 from pipelines.clean.act import FINDINGS
-from pipelines.personal.act import Personal, personal_transforms, rules_of
+from pipelines.personal.act import Personal, rules_of
 from pipelines.personal.probe import OWN_PROBE_TEXTS
 from pipelines.personal.registry import KINDS
 from pipelines.rules.rule import Rule, Side
@@ -55,7 +55,6 @@ def test_the_stronger_action_wins_where_kinds_overlap() -> None:
 
 def test_an_empty_section_does_nothing() -> None:
     assert spec_of("[personal]") == NOTHING_PERSONAL
-    assert personal_transforms(NOTHING_PERSONAL) == ()
     assert rules_of(NOTHING_PERSONAL) == ()
 
 
@@ -118,13 +117,10 @@ def test_the_transform_changes_with_what_is_looked_for_and_what_is_redacted() ->
         '[personal]\nemail = "redact"\nstaff = "count"\n' + OWN,
         '[personal]\nemail = "redact"\nstaff = "count"\n' + OWN.replace("{6}", "{7}"),
     ]
-    digests = {
-        transform.digest() for toml in specs for transform in personal_transforms(spec_of(toml))
-    }
-    assert len(digests) == len(specs)
-    again = personal_transforms(spec_of(specs[0]))[0]
-    assert again == personal_transforms(spec_of(specs[0]))[0]
-    assert again.name == "personal"
+    transforms = [Personal(spec_of(toml)).transform() for toml in specs]
+    assert len({transform.digest() for transform in transforms}) == len(specs)
+    assert transforms[0] == Personal(spec_of(specs[0])).transform()
+    assert transforms[0].name == "personal"
 
 
 def test_every_text_of_the_probe_shows_what_it_is_there_for() -> None:
