@@ -84,6 +84,7 @@ class LocalServer:
     ) -> None:
         self._log = home / "server.log"
         self._password = f"shardline:{entropy(16).hex()}"
+        self._ready = False
         _speak_directly_to_loopback(os.environ)
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         lay_database(home)
@@ -137,10 +138,16 @@ class LocalServer:
             connection.close()
         if status != http.HTTPStatus.OK:
             raise self._failure()
+        self._ready = True
 
     def stop(self) -> None:
-        """Ends the server after it has written down what it knows."""
+        """Ends the server after it has written down what it knows.
+
+        One that nobody asked yet knows nothing: it leaves by itself, and is not waited for.
+        """
         self._lifeline.close()
+        if not self._ready:
+            return
         try:
             self._process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:

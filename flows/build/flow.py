@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,18 +17,26 @@ from flows.build.announcer import Announcer, Silence
 from flows.build.build import build_dataset
 from flows.build.plan import BuildPlan
 from flows.build.report import BuildReport
+from flows.build.worker import worker_engine
 from flows.deployments import follow_runner
-from flows.engine import Engine, LocalEngine
+from flows.engine import Engine
 from lineage.workspace import Workspace
 
 A = TypeVar("A")
 T = TypeVar("T")
 
 
-# A plan that is made already, and who is told of progress: not parameters of the flow,
-# since Prefect stores parameters.
-_planned: ContextVar[BuildPlan | None] = ContextVar("planned", default=None)
-_announce: ContextVar[Announcer] = ContextVar("announce", default=Silence())  # noqa: B039
+@dataclass(frozen=True, slots=True)
+class _Front:
+    """What whoever calls the flow has at hand: a plan, workers, and who is told of progress."""
+
+    plan: BuildPlan
+    engine: Engine
+    announce: Announcer
+
+
+# Not parameters of the flow, since Prefect stores parameters.
+_front: ContextVar[_Front | None] = ContextVar("front", default=None)
 
 
 class PrefectConductor:
@@ -75,26 +83,30 @@ def build_flow(workspace: str, dataset: str, workers: int = 0) -> BuildReport:
         workers: processes; 0 means what the workspace's settings say.
     """
     follow_runner()
-    opened = Workspace(Path(workspace))
-    count = num_workers(opened, workers)
-    with LocalEngine(count, preload=("flows.build.kernels",)) as engine:
-        conductor = PrefectConductor(engine)
-        announce, planned = _announce.get(), _planned.get()
-        return build_dataset(opened, dataset, conductor, count, announce, planned)
+    opened, front = Workspace(Path(workspace)), _front.get()
+    if front is None:
+        with worker_engine(opened, workers) as engine:
+            return _build(opened, dataset, engine, Silence())
+    return _build(opened, dataset, front.engine, front.announce, front.plan)
 
 
 def build_with_prefect(
-    workspace: Workspace, plan: BuildPlan, workers: int, announce: Announcer
+    workspace: Workspace, plan: BuildPlan, engine: Engine, announce: Announcer
 ) -> BuildReport:
     """Runs the flow here and now, with a plan that was just made, telling of progress."""
-    told, planned = _announce.set(announce), _planned.set(plan)
+    token = _front.set(_Front(plan, engine, announce))
     try:
-        return build_flow(str(workspace.root), plan.spec.name, workers)
+        return build_flow(str(workspace.root), plan.spec.name, engine.num_workers)
     finally:
-        _announce.reset(told)
-        _planned.reset(planned)
+        _front.reset(token)
 
 
-def num_workers(workspace: Workspace, wanted: int) -> int:
-    """Worker processes of a build: as wanted, else as configured, else one a core."""
-    return wanted or workspace.config.num_workers or len(os.sched_getaffinity(0))
+def _build(
+    workspace: Workspace,
+    dataset: str,
+    engine: Engine,
+    announce: Announcer,
+    plan: BuildPlan | None = None,
+) -> BuildReport:
+    conductor = PrefectConductor(engine)
+    return build_dataset(workspace, dataset, conductor, engine.num_workers, announce, plan)

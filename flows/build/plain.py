@@ -6,7 +6,7 @@ from flows.build.announcer import Announcer
 from flows.build.build import build_dataset
 from flows.build.conductor import PlainConductor
 from flows.build.report import BuildReport
-from flows.engine import LocalEngine
+from flows.build.worker import worker_engine
 from lineage.workspace import Workspace
 
 
@@ -14,5 +14,5 @@ def build_without_prefect(
     workspace: Workspace, dataset: str, workers: int, announce: Announcer
 ) -> BuildReport:
     """Builds a dataset with the same steps, workers and result as the flow."""
-    with LocalEngine(workers, preload=("flows.build.kernels",)) as engine:
+    with worker_engine(workspace, workers) as engine:
         return build_dataset(workspace, dataset, PlainConductor(engine), workers, announce)

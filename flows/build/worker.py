@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from flows.engine import LocalEngine
 from lineage.digest import Digest
 from lineage.errors import Conflict
 from lineage.keys.gate import KeyLease
@@ -65,6 +67,12 @@ def bench(assignment: Assignment) -> Bench:
     if cleaning.own != assignment.own:
         raise Conflict(f"a transform of {assignment.dataset} changed meanwhile", "build again")
     return Bench(workspace, spec, cleaning, tokenizer, stage_store(workspace, spec.name), lease)
+
+
+def worker_engine(workspace: Workspace, wanted: int = 0) -> LocalEngine:
+    """The workers of a build: as many as wanted, else as configured, else one a core."""
+    count = wanted or workspace.config.num_workers or len(os.sched_getaffinity(0))
+    return LocalEngine(count, preload=("flows.build.kernels",))
 
 
 def stage_store(workspace: Workspace, dataset: str) -> StageStore:
