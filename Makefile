@@ -35,6 +35,7 @@ lint: environment
 
 bench: environment
 	$(BIN)/python benchmarks/prep.py $(if $(INPUT),--input $(INPUT),--quick) $(if $(PEERS),--peers $(PEERS))
+	$(BIN)/python benchmarks/scale.py $(if $(INPUT),--input $(INPUT),--quick)
 	$(BIN)/python benchmarks/clean.py $(if $(INPUT),--input $(INPUT),--quick) $(if $(PEERS),--peers $(PEERS))
 
 environment: $(VENV)/.project
