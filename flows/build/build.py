@@ -24,7 +24,7 @@ from flows.build.parent import Parent, alive_documents, open_parent, parent_keys
 from flows.build.plan import BuildPlan, plan_build
 from flows.build.prepare import KIND, PreparedPartition, prepare_partitions
 from flows.build.publish import RECORDS, Publisher, seal_records
-from flows.build.rails import require_kept, require_readable
+from flows.build.rails import require_kept, require_readable, require_small_clusters
 from flows.build.records import (
     partition_table,
     placed_decisions,
@@ -120,6 +120,7 @@ class _Build:
         self._stage = stage_store(workspace, plan.spec.name)
         self._seconds: Mapping[str, float] = {}
         self._near: NearCounts | None = None
+        self._near_sample: pa.Table | None = None
         self._build_id = workspace.entropy(_ENTROPY_BUILD_ID).hex()
         self._lease = self._ask_gate()
         self._assignment = Assignment(
@@ -135,6 +136,8 @@ class _Build:
         )
         if self._plan.spec.duplicates.near:
             self._drop_near(documents, resolving)
+        if self._plan.spec.duplicates.largest_cluster is not None:
+            require_small_clusters(self._plan, documents, resolving.largest_cluster())
         resolved = self._conductor.call(
             "conclude", partial(self._conclude, parent, documents, resolving)
         )
@@ -195,8 +198,8 @@ class _Build:
         )
         ring = self._conductor.call("contest", lay)
         keys = list(self._conductor.map("near", decide_near, ring.jobs))
-        near = near_duplicates(self._stage, ring, keys)
-        self._near = near.counts
+        near = near_duplicates(self._stage, self._plan, documents, ring, keys)
+        self._near, self._near_sample = near.counts, near.sample
         threshold = self._plan.spec.duplicates.similarity
         resolving.make_way(near.rows, near.survivors, near.similarity, threshold)
         require_kept(self._plan.spec, *resolving.near_by_source())
@@ -284,6 +287,8 @@ class _Build:
         }
         if plan.spec.personal.actions:
             tables["findings"] = placed_findings(self._stage, plan, resolved.fresh)
+        if self._near_sample is not None:
+            tables["near_sample"] = self._near_sample
         records = seal_records(workspace, self._stage, plan.spec.name, resolved.key, tables)
         assembled = assemble(plan, parent, prepared, resolved, segments, records.tables, workspace)
         with workspace.locked(PUBLISH_LOCK, "another build is publishing", PUBLISH_WAIT_S):

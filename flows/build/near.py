@@ -21,11 +21,14 @@ from flows.build.staged import staged, staged_rows, staged_table
 from flows.build.worker import Assignment, Bench, bench
 from lineage.digest import Digest, canonical_json, digest_of
 from lineage.keys.sealing import open_parquet, parquet_writer
+from lineage.tables import binary_matrix
 from pipelines.dedup.choose import choose
 from pipelines.dedup.crowds import components, crowds
 from pipelines.dedup.order import Ints
+from pipelines.dedup.precision import NEAR_SAMPLE, char_similarity, sampled
 from pipelines.dedup.resolve import Contest
 from pipelines.dedup.shingles import shingles
+from pipelines.schema import ID
 from pipelines.signals.segments import Segmenter
 from storage_tiers.stage import StageStore
 
@@ -36,13 +39,21 @@ _LEAST_CHARS = 1 << 20
 _GROUP_ROWS = 1 << 16
 
 # A row a document that shares a crowd, by component and rank; and its crowds.
-_MEMBERS = pa.schema([pa.field("partition", pa.int32()), pa.field("row", pa.int64())])
+_MEMBERS = pa.schema(
+    [
+        pa.field("partition", pa.int32()),
+        pa.field("row", pa.int64()),
+        pa.field("shuffle_key", ID),
+    ]
+)
 _CROWDS = pa.schema([pa.field("crowd", pa.int64()), pa.field("member", pa.int64())])
+# `char_similarity` is null where a pair is not in the sample of its job.
 _CHOSEN = pa.schema(
     [
         pa.field("member", pa.int64()),
         pa.field("survivor", pa.int64()),
         pa.field("similarity", pa.int64()),
+        pa.field("char_similarity", pa.int64()),
     ]
 )
 
@@ -87,12 +98,14 @@ class NearDuplicates:
     Attributes:
         rows, survivors: of the input: who makes way, and for whom.
         similarity: of each pair, in millionths.
+        sample: NEAR_SAMPLE.
         counts: what it took.
     """
 
     rows: Ints
     survivors: Ints
     similarity: Ints
+    sample: pa.Table
     counts: NearCounts
 
 
@@ -133,10 +146,13 @@ def lay_out(
     return Ring(rows, jobs, int(sizes.max(initial=1)))
 
 
-def near_duplicates(stage: StageStore, ring: Ring, keys: Sequence[Digest]) -> NearDuplicates:
+def near_duplicates(
+    stage: StageStore, plan: BuildPlan, documents: pa.Table, ring: Ring, keys: Sequence[Digest]
+) -> NearDuplicates:
     """Reads what the workers decided.
 
     Args:
+        documents: the input, by partition and row.
         keys: what `decide_near` gave for each job, in any order.
     """
     compared = cut_off = 0
@@ -147,9 +163,25 @@ def near_duplicates(stage: StageStore, ring: Ring, keys: Sequence[Digest]) -> Ne
         compared += entry.receipt["compared"]
         cut_off += entry.receipt["cut_off"]
     chosen = pa.concat_tables(parts)
-    members, survivors, similarity = (column.to_numpy() for column in chosen.columns)
-    counts = NearCounts(compared, cut_off, ring.largest)
-    return NearDuplicates(ring.rows[members], ring.rows[survivors], similarity, counts)
+    rows, survivors = (ring.rows[chosen[name].to_numpy()] for name in ("member", "survivor"))
+    sample = _sample(documents, rows, survivors, chosen)
+    least = plan.spec.duplicates.similarity
+    alike = int((sample["char_similarity"].to_numpy() >= least).sum())
+    counts = NearCounts(compared, cut_off, ring.largest, sample.num_rows, alike)
+    return NearDuplicates(rows, survivors, chosen["similarity"].to_numpy(), sample, counts)
+
+
+def _sample(documents: pa.Table, rows: Ints, survivors: Ints, chosen: pa.Table) -> pa.Table:
+    """The sample of all pairs: it is among the samples of the jobs."""
+    found = np.flatnonzero(np.asarray(chosen["char_similarity"].is_valid()))
+    keys = documents["shuffle_key"].take(pa.array(rows[found]))
+    found = found[sampled(binary_matrix(keys))]
+    columns = [
+        *(documents["document_id"].take(pa.array(each[found])) for each in (rows, survivors)),
+        *(chosen[name].take(pa.array(found)) for name in ("similarity", "char_similarity")),
+    ]
+    sample = pa.table(columns, NEAR_SAMPLE.names).cast(NEAR_SAMPLE)
+    return sample.sort_by("document_id")
 
 
 def decide_near(job: NearJob) -> Digest:
@@ -162,7 +194,8 @@ def decide_near(job: NearJob) -> Digest:
     contest = staged(at.stage, CONTESTS, job.contest)
     members = staged_rows(contest, "members", *job.members)
     pairs = staged_rows(contest, "crowds", *job.pairs)
-    segments = Segmenter().segments_of(_texts(at, job, members))
+    texts = _texts(at, job, members)
+    segments = Segmenter().segments_of(texts)
     crowd = np.unique(pairs["crowd"].to_numpy(), return_inverse=True)[1]
     chosen = choose(
         shingles(segments, spec.words),
@@ -172,12 +205,25 @@ def decide_near(job: NearJob) -> Digest:
         containment=spec.measure == "containment",
     )
     away = np.flatnonzero(chosen.survivor >= 0)
-    columns = [away + first, chosen.survivor[away] + first, chosen.similarity[away]]
+    others = chosen.survivor[away]
+    judged = _judged(texts, members["shuffle_key"], away, others, spec.measure)
+    columns = [away + first, others + first, chosen.similarity[away], judged]
     with at.stage.write(CHOICES, key) as part:
         part.receipt.update(compared=chosen.compared, cut_off=chosen.cut_off)
         with parquet_writer(part.path("chosen.parquet"), _CHOSEN, part.seal("chosen")) as writer:
             writer.write_table(pa.table(columns, schema=_CHOSEN))
     return key
+
+
+def _judged(
+    texts: pa.LargeStringArray, keys: pa.ChunkedArray, away: Ints, others: Ints, measure: str
+) -> pa.Array:
+    """For the pairs of a sample their similarity by characters; null for the others."""
+    like = np.full(len(away), -1, np.int64)
+    for pair in sampled(binary_matrix(keys)[away]).tolist():
+        one, two = texts[int(away[pair])].as_py(), texts[int(others[pair])].as_py()
+        like[pair] = char_similarity(one, two, containment=measure == "containment")
+    return pa.array(like, mask=like < 0)
 
 
 def _crowds(

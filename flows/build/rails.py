@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 
+from flows.build.plan import BuildPlan
 from flows.build.prepare import PreparedPartition
 from lineage.errors import ConfigError
 from pipelines.books import Books
@@ -58,6 +60,31 @@ def require_kept(spec: DatasetSpec, contested: np.ndarray, near: np.ndarray) -> 
             f"duplicates, and max_removed allows {cap / _MILLION:g} of them",
             "look at the source; then raise max_removed or similarity in [duplicates]",
         )
+
+
+def require_small_clusters(plan: BuildPlan, documents: pa.Table, cluster: tuple[int, int]) -> None:
+    """Refuses a build in which too many documents are one.
+
+    Args:
+        documents: the input, by partition and row.
+        cluster: the row that stands for most documents, and how many they are.
+
+    Raises:
+        ConfigError: names the place of that row's record.
+    """
+    limit, (row, size) = plan.spec.duplicates.largest_cluster, cluster
+    if limit is None or size <= limit:
+        return
+    record = documents.select(["partition", "file", "offset"]).slice(row, 1).to_pylist()[0]
+    partition = plan.partitions[record["partition"]].partition
+    file = partition.files[record["file"]]
+    raise ConfigError(
+        f"{plan.spec.name}: {size:,} documents are one, exactly or nearly, and largest_cluster "
+        f"allows {limit:,}; the record of source {partition.source} in {file.path} at "
+        f"{record['offset'] + file.offset_base} would stand for them",
+        "look at that record; then raise largest_cluster or similarity in [duplicates], or take "
+        "the template it repeats out of the texts",
+    )
 
 
 def _too_many(limit: QuarantineLimit, unread: int, records: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from flows.build.plan import BuildPlan
@@ -22,20 +22,28 @@ class NearCounts:
         cut_off: pairs that were not, of documents that stayed, since too many survivors
             shared a band key with them.
         largest: documents of the largest component.
+        sampled: pairs of a removed document and its survivor that were looked at again.
+        alike: those of them that are alike by runs of characters too.
     """
 
     compared: int
     cut_off: int
     largest: int
+    sampled: int = 0
+    alike: int = 0
 
     def to_json(self) -> dict[str, int]:
         """The counts as JSON values."""
-        return {"compared": self.compared, "cut_off": self.cut_off, "largest": self.largest}
+        return asdict(self)
 
     def text(self) -> str:
         """The counts in a line; silent about what was cut off where nothing was."""
         cut = f"; {self.cut_off:,} more were not" if self.cut_off else ""
         return f"{self.compared:,} pairs, {self.largest:,} documents together at most{cut}"
+
+    def sample_text(self) -> str:
+        """How many of the sample are right, in a line."""
+        return f"{self.alike:,} of {self.sampled:,} near duplicates are alike by characters too"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +118,8 @@ class BuildReport:
                     yield f"  {verdict}", f"{count.records:,} by {rule} ({book.stage})"
             if book.stage == "dedup" and self.near is not None:
                 yield "  compared", self.near.text()
+                if self.near.sampled:
+                    yield "  sampled", self.near.sample_text()
             if book.stage == "shard":
                 yield "kept", f"{book.kept.records:,} documents"
                 yield "tokens", f"{self.num_tokens:,}, and {book.fill_tokens:,} of fill"

@@ -23,6 +23,7 @@ from pipelines.decisions import (
     RECORD_ID_REUSED,
     Verdict,
 )
+from pipelines.dedup.clusters import largest_cluster
 from pipelines.dedup.columns import Documents, Published, column_of_words
 from pipelines.dedup.order import Ints, Mask, ranks, sorted_ids
 from pipelines.dedup.removals import Removals, removals
@@ -158,6 +159,10 @@ class Resolving:
         near = self._fates.similarity >= 0
         contested = np.bincount(source[self._fates.survives | near])
         return contested, np.bincount(source[near], minlength=len(contested))
+
+    def largest_cluster(self) -> tuple[int, int]:
+        """As `pipelines.dedup.clusters.largest_cluster`."""
+        return largest_cluster(self._fates.survivor)
 
     def result(self, fresh_partitions: Collection[int]) -> Resolution:
         """Says what is to be done.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lineage.fields import Fields
+from pipelines.spec.section import LATER
 
 MEASURES = ("jaccard", "containment")
 _MILLION = 1_000_000
+_MOST = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,8 @@ class DuplicatesSpec:
         bands, rows: of the MinHash signature that finds candidates.
         max_removed: share of a source's documents that may leave as near duplicates before
             the build stops, in millionths.
+        largest_cluster: documents that may be one, exactly or nearly, before the build stops;
+            None for no limit.
     """
 
     near: bool = False
@@ -31,6 +35,7 @@ class DuplicatesSpec:
     bands: int = 14
     rows: int = 8
     max_removed: int = _MILLION
+    largest_cluster: int | None = field(default=None, metadata=LATER)
 
 
 EXACT_ONLY = DuplicatesSpec()
@@ -51,4 +56,7 @@ def duplicates_spec(table: object, where: str) -> DuplicatesSpec:
         bands=fields.integer("bands", 1, 64, 14),
         rows=fields.integer("rows", 1, 64, 8),
         max_removed=fields.millionths("max_removed", 0, 1, _MILLION),
+        largest_cluster=fields.integer("largest_cluster", 1, _MOST)
+        if "largest_cluster" in fields
+        else None,
     )

@@ -18,6 +18,9 @@ from shardline.report.charts import Threshold, histogram, shares
 
 _LANGUAGE, _LICENCE = "language", "licence_spdx"
 _NEAR, _EXACT = "near_duplicate", "exact_duplicate"
+_MILLION = 1_000_000
+# Pairs that are shown of a sample of near duplicates.
+_LEAST_ALIKE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +118,49 @@ def duplicates(decisions: pa.Table, alarm: int) -> dict[str, Any]:
     """
     both = pa.array([_EXACT, _NEAR], pa.string())
     rows = decisions.filter(pc.is_in(decisions["rule"], both))
-    sizes = Counter(rows["survivor_id"].to_pylist())
+    near = rows.filter(pc.equal(rows["rule"], _NEAR))
+    pairs = (near[name].to_pylist() for name in ("document_id", "survivor_id"))
+    made_way = dict(zip(*pairs, strict=True))
+    # A duplicate of a near duplicate counts for the one that is kept.
+    sizes = Counter(made_way.get(item, item) for item in rows["survivor_id"].to_pylist())
     largest = sorted(sizes.items(), key=lambda item: (-item[1], item[0] or b""))[:5]
     by_rule = Counter(rows["rule"].to_pylist())
     return {
         "exact": by_rule[_EXACT],
         "near": by_rule[_NEAR],
+        "similarity": _similarity(near),
         "clusters": [
             {"survivor": survivor.hex(), "documents": count + 1, "alarm": count + 1 >= alarm}
             for survivor, count in largest
             if survivor is not None
         ],
+    }
+
+
+def _similarity(near: pa.Table) -> Markup:
+    """The histogram of how alike near duplicates are to who stands for them."""
+    if not near.num_rows:
+        return Markup("")
+    values = near["value"].to_numpy()
+    limits = {limit / _MILLION for limit in near["threshold"].to_pylist()}
+    lines = [Threshold("similarity", limit) for limit in sorted(limits)]
+    return histogram(values, np.zeros(len(values), np.bool_), lines, _MILLION)
+
+
+def precision(sample: pa.Table, decisions: pa.Table) -> dict[str, Any]:
+    """What a sample of near duplicates says, judged by runs of characters.
+
+    Args:
+        sample: as `pipelines.dedup.precision.NEAR_SAMPLE`.
+    """
+    near = decisions.filter(pc.equal(decisions["rule"], _NEAR))
+    limits = near["threshold"].drop_null().to_pylist()
+    least = limits[-1] if limits else 0
+    rows = sample.sort_by([("char_similarity", "ascending"), ("document_id", "ascending")])
+    return {
+        "pairs": sample.num_rows,
+        "alike": int((sample["char_similarity"].to_numpy() >= least).sum()),
+        "least": rows.slice(0, _LEAST_ALIKE).to_pylist(),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import jinja2
@@ -35,7 +36,10 @@ def report_page(reading: Reading, version: Version, *, with_texts: bool) -> str:
     decisions = newest_decisions(reading, version)
     rules = rules_of(content.transforms)
     examples = near_thresholds(decisions, rules)
-    texts = _texts(reading, version, examples) if with_texts else {}
+    precision = _precision(reading, version, decisions)
+    wanted = {item.document_id for item in examples}
+    wanted |= {row["document_id"] for row in precision["least"]}
+    texts = _texts(reading, version, wanted) if with_texts else {}
     return _template().render(
         version=version,
         content=content,
@@ -47,6 +51,7 @@ def report_page(reading: Reading, version: Version, *, with_texts: bool) -> str:
         licences=facts.licences(decisions),
         sources=_sources(content),
         duplicates=facts.duplicates(decisions, _ALARM_DOCUMENTS),
+        precision=precision | {"least": [_pair(row, texts) for row in precision["least"]]},
         findings=_findings(reading, version),
         examples=[_example(item, texts) for item in examples],
         edits=charts.shares(Counter(filter(None, decisions["edits"].to_pylist()))),
@@ -55,14 +60,14 @@ def report_page(reading: Reading, version: Version, *, with_texts: bool) -> str:
     )
 
 
-def _texts(reading: Reading, version: Version, examples: list[Example]) -> dict[bytes, str]:
+def _texts(reading: Reading, version: Version, wanted: set[bytes]) -> dict[bytes, str]:
     # The texts are of the zone raw: asking for them stands in the ledger by itself.
     try:
         reading.lease(version.dataset, "raw")
     except AccessDenied:
         return {}
     stage = stage_store(reading.workspace, version.dataset)
-    return excerpts(stage, {item.document_id for item in examples})
+    return excerpts(stage, wanted)
 
 
 def _quarantine(reading: Reading, version: Version) -> list[tuple[str, str, int]]:
@@ -91,7 +96,23 @@ def _findings(reading: Reading, version: Version) -> list[dict[str, Any]]:
     return rows
 
 
-def _example(item: Example, texts: dict[bytes, str]) -> dict[str, Any]:
+def _precision(reading: Reading, version: Version, decisions: pa.Table) -> dict[str, Any]:
+    if "near_sample" not in reading.content(version).tables:
+        return {"pairs": 0, "alike": 0, "least": []}
+    return facts.precision(reading.table(version, "near_sample"), decisions)
+
+
+def _pair(row: Mapping[str, Any], texts: Mapping[bytes, str]) -> dict[str, Any]:
+    return {
+        "document": row["document_id"].hex(),
+        "survivor": row["survivor_id"].hex(),
+        "similarity": shown("_share", row["similarity"]),
+        "char_similarity": shown("_share", row["char_similarity"]),
+        "text": texts.get(row["document_id"]),
+    }
+
+
+def _example(item: Example, texts: Mapping[bytes, str]) -> dict[str, Any]:
     return {
         "rule": item.rule,
         "document": item.document_id.hex(),

@@ -47,7 +47,7 @@ REPORT = BuildReport(
     tiers=TierStatus(24, 5_000, 26, 6_000, ()),
     seconds=1.25,
     stage_seconds={"ingest": 0.12345},
-    near=NearCounts(4_321, 17, 6),
+    near=NearCounts(4_321, 17, 6, 100, 98),
 )
 
 
@@ -62,6 +62,7 @@ def test_people_read_every_number_that_matters() -> None:
         "70,000, and 321 of fill",
         "1,000",
         "4,321 pairs, 6 documents together at most; 17 more were not",
+        "98 of 100 near duplicates are alike by characters too",
         "7 removed",
         "5,000 on hot, 6,000 on cold",
         "1.2 s",
@@ -80,7 +81,8 @@ def test_programs_read_the_same_as_json() -> None:
     assert told["published"] is True
     assert (told["documents_added"], told["documents_removed"]) == (1000, 7)
     assert (told["hot_bytes"], told["cold_bytes"]) == (5_000, 6_000)
-    assert told["near_duplicates"] == {"compared": 4321, "cut_off": 17, "largest": 6}
+    counts = {"compared": 4321, "cut_off": 17, "largest": 6, "sampled": 100, "alike": 98}
+    assert told["near_duplicates"] == counts
     assert told["stage_seconds"] == {"ingest": 0.123}
     assert Books.parse(told["books"]) == BOOKS
 
