@@ -8,10 +8,12 @@ import pyarrow as pa
 
 from pipelines.schema import ID
 
-# The rules of dedup, and the two reasons for leaving a version that are no rule of cleaning.
+# The rules of duplicates, and the two reasons for leaving a version that are no rule of cleaning.
 EXACT_DUPLICATE = "exact_duplicate"
 NEAR_DUPLICATE = "near_duplicate"
 RECORD_ID_REUSED = "record_id_reused"
+# `published.NAME@vN`: the text stands in that version of another dataset.
+PUBLISHED = "published"
 REMOVED = "removed"
 CHANGED = "changed"
 

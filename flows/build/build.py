@@ -17,6 +17,7 @@ from flows.build.announcer import Announcer
 from flows.build.assemble import assemble
 from flows.build.batches import batches_of
 from flows.build.conductor import Conductor
+from flows.build.elsewhere import Elsewhere, published_elsewhere
 from flows.build.near import CHOICES, CONTESTS, decide_near, lay_out, near_duplicates
 from flows.build.pack import SHARD_KIND, PackJob, pack_shards, punch_shard
 from flows.build.packing import buckets_of, punch_jobs, runs_of
@@ -119,6 +120,7 @@ class _Build:
         self._cleaning = Cleaning.of(plan.spec, workspace.root)
         self._stage = stage_store(workspace, plan.spec.name)
         self._seconds: Mapping[str, float] = {}
+        self._elsewhere: Elsewhere | None = None
         self._near: NearCounts | None = None
         self._near_sample: pa.Table | None = None
         self._build_id = workspace.entropy(_ENTROPY_BUILD_ID).hex()
@@ -183,6 +185,11 @@ class _Build:
         published = alive_documents(self._workspace, parent, self._lease)
         sources, rules = self._source_ordinals(parent), self._cleaning.rules
         documents = judged_documents(self._stage, self._plan, prepared, rules, sources)
+        if self._plan.against:
+            self._elsewhere = published_elsewhere(
+                self._workspace, self._plan, self._build_id, documents
+            )
+            documents = self._elsewhere.dropped(documents)
         return documents, Resolving(documents, published)
 
     def _drop_near(self, documents: pa.Table, resolving: Resolving) -> None:
@@ -280,7 +287,7 @@ class _Build:
     ) -> BuildReport:
         plan, workspace = self._plan, self._workspace
         tables = {
-            "decisions": placed_decisions(plan, resolved),
+            "decisions": self._named(placed_decisions(plan, resolved)),
             "signals": placed_signals(self._stage, plan, resolved),
             "quarantine": placed_quarantine(self._stage, plan, prepared, resolved.fresh),
             "partitions": partition_table(plan.partitions),
@@ -309,6 +316,9 @@ class _Build:
             stage_seconds=self._seconds,
             near=self._near,
         )
+
+    def _named(self, decisions: pa.Table) -> pa.Table:
+        return decisions if self._elsewhere is None else self._elsewhere.named(decisions)
 
     def _prune(self) -> None:
         """Drops what the next build cannot reuse: only partitions stay in the stage store."""

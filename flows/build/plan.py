@@ -8,9 +8,10 @@ import numpy as np
 
 from flows.build.worker import spec_path
 from lineage.digest import Digest, canonical_json, digest_of
+from lineage.errors import ConfigError
 from lineage.manifests.content import packing_digest
 from lineage.order import OrderParameters
-from lineage.versions import Version, latest_version
+from lineage.versions import Version, find_version, latest_version
 from lineage.workspace import Workspace
 from pipelines.clean.cleaning import Cleaning
 from pipelines.ingest.partition import Partition, plan_source
@@ -59,6 +60,7 @@ class BuildPlan:
         parent: the newest version, or None.
         inputs: digest of the spec and of all build keys.
         order: parameters of the running order.
+        against: versions of other datasets whose texts make way here.
     """
 
     spec: DatasetSpec
@@ -69,6 +71,7 @@ class BuildPlan:
     parent: Version | None
     inputs: Digest
     order: OrderParameters
+    against: tuple[Version, ...] = ()
 
     @property
     def packing(self) -> Digest:
@@ -90,7 +93,7 @@ def plan_build(workspace: Workspace, dataset: str) -> BuildPlan:
     """Reads the spec and every source's bytes, and finds the parent version.
 
     Raises:
-        NotFound: there is no such spec.
+        NotFound: there is no such spec, or no version of another dataset that it names.
         ConfigError: the spec, a source or the tokenizer file is wrong.
     """
     spec = load_spec(spec_path(workspace, dataset))
@@ -100,13 +103,30 @@ def plan_build(workspace: Workspace, dataset: str) -> BuildPlan:
     cleaning = Cleaning.of(spec, workspace.root)
     acts = tuple(act.transform() for act in cleaning.acts)
     transforms = (*acts, rules_transform(cleaning.rules))
-    act = _act(spec, tokenizer, transforms)
+    against = _against(workspace, spec)
+    act = _act(spec, tokenizer, transforms, against)
     partitions = _partitions(workspace, spec, acts, act)
     parent = latest_version(workspace.ledger.entries(predicates={"version"}), dataset)
     keys = sorted(f"{item.partition.source}/{item.key}" for item in partitions)
     inputs = digest_of(canonical_json({"spec": spec.digest(), "act": act, "partitions": keys}))
     order = _order(spec, tokenizer)
-    return BuildPlan(spec, tokenizer, transforms, cleaning.own, partitions, parent, inputs, order)
+    return BuildPlan(
+        spec, tokenizer, transforms, cleaning.own, partitions, parent, inputs, order, against
+    )
+
+
+def _against(workspace: Workspace, spec: DatasetSpec) -> tuple[Version, ...]:
+    """The versions of other datasets that a spec names, as they are now, each once."""
+    found: dict[Digest, Version] = {}
+    for name in spec.duplicates.against:
+        version = find_version(workspace.ledger.entries(predicates={"version"}), name)
+        if version.dataset == spec.name:
+            raise ConfigError(
+                f"{spec.name}: against names {name}, which is this dataset itself",
+                "what it published before is always looked at; name other datasets",
+            )
+        found[version.manifest] = version
+    return tuple(found.values())
 
 
 def _order(spec: DatasetSpec, tokenizer: TokenizerIdentity) -> OrderParameters:
@@ -119,19 +139,21 @@ def _order(spec: DatasetSpec, tokenizer: TokenizerIdentity) -> OrderParameters:
 
 
 def _act(
-    spec: DatasetSpec, tokenizer: TokenizerIdentity, transforms: tuple[Transform, ...]
+    spec: DatasetSpec,
+    tokenizer: TokenizerIdentity,
+    transforms: tuple[Transform, ...],
+    against: tuple[Version, ...],
 ) -> Digest:
-    return digest_of(
-        canonical_json(
-            {
-                "format": _STAGE_FORMAT,
-                "seed": spec.seed,
-                "transforms": [transform.digest() for transform in transforms],
-                "duplicates": digest_of(canonical_json(section_json(spec.duplicates))),
-                "tokenizer": tokenizer.to_json(),
-            }
-        )
-    )
+    act: dict[str, object] = {
+        "format": _STAGE_FORMAT,
+        "seed": spec.seed,
+        "transforms": [transform.digest() for transform in transforms],
+        "duplicates": digest_of(canonical_json(section_json(spec.duplicates))),
+        "tokenizer": tokenizer.to_json(),
+    }
+    if against:
+        act["against"] = [version.manifest for version in against]
+    return digest_of(canonical_json(act))
 
 
 def _partitions(

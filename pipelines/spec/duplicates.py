@@ -26,6 +26,8 @@ class DuplicatesSpec:
             the build stops, in millionths.
         largest_cluster: documents that may be one, exactly or nearly, before the build stops;
             None for no limit.
+        against: versions of other datasets, as ``name@vN`` or ``name`` for the newest; what
+            stands in them makes way here.
     """
 
     near: bool = False
@@ -36,6 +38,7 @@ class DuplicatesSpec:
     rows: int = 8
     max_removed: int = _MILLION
     largest_cluster: int | None = field(default=None, metadata=LATER)
+    against: tuple[str, ...] = field(default=(), metadata=LATER)
 
 
 EXACT_ONLY = DuplicatesSpec()
@@ -59,4 +62,5 @@ def duplicates_spec(table: object, where: str) -> DuplicatesSpec:
         largest_cluster=fields.integer("largest_cluster", 1, _MOST)
         if "largest_cluster" in fields
         else None,
+        against=fields.texts("against"),
     )

@@ -14,10 +14,12 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from lineage.audit.rules import Keeps, VersionRule, scale_of
+from pipelines.decisions import PUBLISHED
 from shardline.report.charts import Threshold, histogram, shares
 
 _LANGUAGE, _LICENCE = "language", "licence_spdx"
 _NEAR, _EXACT = "near_duplicate", "exact_duplicate"
+_ELSEWHERE = f"{PUBLISHED}."
 _MILLION = 1_000_000
 # Pairs that are shown of a sample of near duplicates.
 _LEAST_ALIKE = 5
@@ -128,6 +130,7 @@ def duplicates(decisions: pa.Table, alarm: int) -> dict[str, Any]:
     return {
         "exact": by_rule[_EXACT],
         "near": by_rule[_NEAR],
+        "elsewhere": pc.sum(pc.starts_with(decisions["rule"], _ELSEWHERE)).as_py() or 0,
         "similarity": _similarity(near),
         "clusters": [
             {"survivor": survivor.hex(), "documents": count + 1, "alarm": count + 1 >= alarm}
