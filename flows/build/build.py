@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -42,6 +43,7 @@ from flows.build.resolve import (
     total_tokens,
 )
 from flows.build.segments import BuiltSegment, SegmentBuilder
+from flows.build.tally import TALLIES, tally_partitions, with_repeated
 from flows.build.tokenize import KIND as TOKENS_KIND
 from flows.build.tokenize import (
     TokenizedPartition,
@@ -49,7 +51,7 @@ from flows.build.tokenize import (
     tokenize_jobs,
     tokenize_partitions,
 )
-from flows.build.worker import Assignment, stage_store
+from flows.build.worker import REPEATED, Assignment, stage_store
 from flows.storage import workspace_tiers
 from lineage.digest import Digest
 from lineage.keys.gate import AccessRequest, KeyLease
@@ -130,6 +132,7 @@ class _Build:
         )
 
     def run(self) -> BuildReport:
+        self._tally()
         prepared = self._prepare()
         require_readable(self._plan.spec, prepared)
         parent = open_parent(self._workspace, self._plan, self._lease)
@@ -158,6 +161,20 @@ class _Build:
             signer, dataset, "raw", "build", on_behalf=self._build_id, lease=_LEASE
         )
         return self._workspace.gate.release(request)
+
+    def _tally(self) -> None:
+        """Asks the corpus what it repeats, where the spec takes that out of texts."""
+        items = self._plan.partitions
+        if not any(item.tally_key for item in items):
+            return
+        self._announce.expect("tally", sum(item.partition.num_bytes for item in items))
+        batches = batches_of(items, lambda item: item.partition.num_bytes, self._num_workers)
+        function = partial(tally_partitions, self._assignment)
+        for num_bytes in self._conductor.map("tally", function, batches):
+            self._announce.advance("tally", num_bytes=num_bytes)
+        counting = partial(with_repeated, self._stage, self._plan)
+        self._plan = self._conductor.call("repeated", counting)
+        self._assignment = replace(self._assignment, repeated=self._plan.inputs)
 
     def _prepare(self) -> list[PreparedPartition]:
         total = sum(item.partition.num_bytes for item in self._plan.partitions)
@@ -321,9 +338,10 @@ class _Build:
         return decisions if self._elsewhere is None else self._elsewhere.named(decisions)
 
     def _prune(self) -> None:
-        """Drops what the next build cannot reuse: only partitions stay in the stage store."""
+        """Drops what the next build cannot reuse: only partitions and tallies stay."""
         self._stage.prune(KIND, {item.stage_key for item in self._plan.partitions})
-        for kind in (CONTESTS, CHOICES, NEW_KIND, TOKENS_KIND, RECORDS, SHARD_KIND):
+        self._stage.prune(TALLIES, {i.tally_key for i in self._plan.partitions if i.tally_key})
+        for kind in (REPEATED, CONTESTS, CHOICES, NEW_KIND, TOKENS_KIND, RECORDS, SHARD_KIND):
             self._stage.prune(kind, set())
 
 

@@ -14,6 +14,7 @@ from lineage.order import OrderParameters
 from lineage.versions import Version, find_version, latest_version
 from lineage.workspace import Workspace
 from pipelines.clean.cleaning import Cleaning
+from pipelines.dedup.repeated import Repeated
 from pipelines.ingest.partition import Partition, plan_source
 from pipelines.ingest.read import read_transform
 from pipelines.rules.decide import rules_transform
@@ -38,6 +39,7 @@ class PlannedPartition:
         stage_key: digest of its content and of all acts on it: names its outputs.
         key: digest of that and of all that is decided later: thresholds, duplicates,
             tokenizer.
+        tally_key: names its tally of parts, where the corpus is asked what it repeats.
     """
 
     ordinal: int
@@ -45,6 +47,7 @@ class PlannedPartition:
     partition: Partition
     stage_key: Digest
     key: Digest
+    tally_key: Digest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class BuildPlan:
         parent: the newest version, or None.
         inputs: digest of the spec and of all build keys.
         order: parameters of the running order.
+        act: digest of all that is decided later, in the keys of partitions.
         against: versions of other datasets whose texts make way here.
     """
 
@@ -71,6 +75,7 @@ class BuildPlan:
     parent: Version | None
     inputs: Digest
     order: OrderParameters
+    act: Digest
     against: tuple[Version, ...] = ()
 
     @property
@@ -111,7 +116,7 @@ def plan_build(workspace: Workspace, dataset: str) -> BuildPlan:
     inputs = digest_of(canonical_json({"spec": spec.digest(), "act": act, "partitions": keys}))
     order = _order(spec, tokenizer)
     return BuildPlan(
-        spec, tokenizer, transforms, cleaning.own, partitions, parent, inputs, order, against
+        spec, tokenizer, transforms, cleaning.own, partitions, parent, inputs, order, act, against
     )
 
 
@@ -160,6 +165,8 @@ def _partitions(
     workspace: Workspace, spec: DatasetSpec, acts: tuple[Transform, ...], act: Digest
 ) -> tuple[PlannedPartition, ...]:
     planned: list[PlannedPartition] = []
+    digests = [transform.digest() for transform in acts]
+    tallied = _tallied(spec, acts)
     for ordinal, source in enumerate(spec.sources):
         read = read_transform(source, spec.seed).digest()
         for partition in plan_source(source, workspace.root):
@@ -168,9 +175,20 @@ def _partitions(
                 "compression": partition.compression,
                 "read": read,
                 "format": _STAGE_FORMAT,
-                "acts": [transform.digest() for transform in acts],
             }
-            stage_key = digest_of(canonical_json(work))
+            stage_key = digest_of(canonical_json(work | {"acts": digests}))
             key = digest_of(canonical_json({"stage": stage_key, "act": act}))
-            planned.append(PlannedPartition(len(planned), ordinal, partition, stage_key, key))
+            tally = digest_of(canonical_json(work | {"tallied": digests[:tallied]}))
+            keys = (stage_key, key, tally if tallied else None)
+            planned.append(PlannedPartition(len(planned), ordinal, partition, *keys))
     return tuple(planned)
+
+
+def _tallied(spec: DatasetSpec, acts: tuple[Transform, ...]) -> int:
+    """How many acts a tally hangs on: those up to the one that takes out what is repeated.
+
+    0 where nothing is to be tallied.
+    """
+    if spec.repeated is None or spec.repeated.max_documents is None:
+        return 0
+    return 1 + [transform.name for transform in acts].index(Repeated.name)

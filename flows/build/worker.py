@@ -7,15 +7,25 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+
+from flows.build.staged import staged, staged_table
 from flows.engine import LocalEngine
 from lineage.digest import Digest
 from lineage.errors import Conflict
 from lineage.keys.gate import KeyLease
 from lineage.workspace import Workspace
 from pipelines.clean.cleaning import Cleaning
+from pipelines.dedup.repeated import Repeated
+from pipelines.dedup.shingles import Hashes
 from pipelines.spec.dataset import DatasetSpec, check_dataset_name, load_spec
 from pipelines.tokens.tokenizer import Tokenizer
-from storage_tiers.stage import StageStore
+from storage_tiers.stage import StageEntry, StageStore
+
+# What the corpus repeats, in the stage store.
+REPEATED = "repeated"
+REPEATED_PARTS = pa.schema([pa.field("part", pa.uint64(), nullable=False)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +36,9 @@ class Assignment:
         workspace: its folder.
         dataset: name.
         spec: digest of the spec that the build started with.
-        own: digests of the files of own transforms.
         build_id: 32 hex digits; the worker asks the gate by it.
+        own: digests of the files of own transforms.
+        repeated: key of the stage entry of what the corpus repeats, or None.
     """
 
     workspace: str
@@ -35,6 +46,7 @@ class Assignment:
     spec: Digest
     build_id: str
     own: tuple[Digest, ...] = ()
+    repeated: Digest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +78,16 @@ def bench(assignment: Assignment) -> Bench:
     cleaning = Cleaning.of(spec, workspace.root)
     if cleaning.own != assignment.own:
         raise Conflict(f"a transform of {assignment.dataset} changed meanwhile", "build again")
-    return Bench(workspace, spec, cleaning, tokenizer, stage_store(workspace, spec.name), lease)
+    stage = stage_store(workspace, spec.name)
+    if assignment.repeated is not None and spec.repeated is not None:
+        repeated = repeated_parts(staged(stage, REPEATED, assignment.repeated))
+        cleaning = cleaning.taking_out(Repeated(spec.repeated, repeated))
+    return Bench(workspace, spec, cleaning, tokenizer, stage, lease)
+
+
+def repeated_parts(entry: StageEntry) -> Hashes:
+    """The parts of texts that the corpus repeats, ascending."""
+    return np.asarray(staged_table(entry, "parts")["part"].to_numpy())
 
 
 def worker_engine(workspace: Workspace, wanted: int = 0) -> LocalEngine:

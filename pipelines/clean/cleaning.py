@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from pipelines.clean.act import Act
 from pipelines.clean.c4_lines import C4Lines
 from pipelines.clean.nfc import Nfc
 from pipelines.clean.repair import repairs
+from pipelines.dedup.repeated import Repeated
 from pipelines.own.act import Own
 from pipelines.personal.act import Personal
 from pipelines.personal.act import rules_of as personal_rules
@@ -72,11 +74,7 @@ class Cleaning:
             *score_rules(spec.scores),
             *_limit_rules(spec.limits),
         )
-        acts: list[Act] = [*repairs(spec.repair)]
-        if spec.clean.normalize == "NFC":
-            acts.append(Nfc())
-        if spec.c4_lines is not None:
-            acts.append(C4Lines(spec.c4_lines))
+        acts = _edits(spec)
         own = [Own(item, root) for item in spec.transforms]
         acts += own
         files = [item.source for item in own]
@@ -106,6 +104,26 @@ class Cleaning:
         _require_measured(acts, rules)
         _require_languages(spec, rules)
         return cls(tuple(acts), rules, tuple(files))
+
+    def before(self, name: str) -> tuple[Act, ...]:
+        """The acts before the one of a name."""
+        return tuple(takewhile(lambda act: act.name != name, self.acts))
+
+    def taking_out(self, repeated: Repeated) -> Cleaning:
+        """The same, with the act repeated knowing what the corpus repeats."""
+        acts = tuple(repeated if act.name == repeated.name else act for act in self.acts)
+        return replace(self, acts=acts)
+
+
+def _edits(spec: DatasetSpec) -> list[Act]:
+    acts: list[Act] = [*repairs(spec.repair)]
+    if spec.clean.normalize == "NFC":
+        acts.append(Nfc())
+    if spec.c4_lines is not None:
+        acts.append(C4Lines(spec.c4_lines))
+    if spec.repeated is not None:
+        acts.append(Repeated(spec.repeated))
+    return acts
 
 
 def _require_measured(acts: Sequence[Act], rules: Sequence[AnyRule]) -> None:

@@ -27,6 +27,7 @@ from pipelines.spec.lines import C4LinesSpec, c4_lines_spec
 from pipelines.spec.own import OwnSpec, own_spec
 from pipelines.spec.personal import NOTHING_PERSONAL, PersonalSpec, personal_spec
 from pipelines.spec.repair import NO_REPAIR, RepairSpec, repair_spec
+from pipelines.spec.repeated import RepeatedSpec, repeated_spec
 from pipelines.spec.rules import RuleSetSpec, rule_set_specs
 from pipelines.spec.scores import ScoreSpec, score_specs
 from pipelines.spec.section import section_json
@@ -91,6 +92,7 @@ class DatasetSpec:
         language: which languages are kept, or None where none is detected.
         transforms: functions of the user's own, in the order of the file.
         c4_lines: which lines are taken out of texts, or None for none.
+        repeated: which lines or paragraphs that stand elsewhere too are taken out, or None.
         urls: lists of addresses, or None.
         licences: which licences are kept, or None for all.
         personal: what is done about personal data and secrets.
@@ -120,6 +122,7 @@ class DatasetSpec:
     words: tuple[WordsSpec, ...] = ()
     scores: tuple[ScoreSpec, ...] = ()
     limits: tuple[LimitSpec, ...] = ()
+    repeated: RepeatedSpec | None = None
 
     def digest(self) -> Digest:
         """The digest of the canonical JSON of all fields (frozen, docs/formats.md section 5)."""
@@ -182,6 +185,7 @@ def load_spec(path: Path) -> DatasetSpec:
         language=language_spec(table.value("language"), where) if "language" in table else None,
         transforms=_own(table),
         c4_lines=c4_lines_spec(table.value("c4_lines"), where) if "c4_lines" in table else None,
+        repeated=repeated_spec(table.value("repeated"), where) if "repeated" in table else None,
         urls=urls_spec(table.value("urls"), where) if "urls" in table else None,
         licences=licences_spec(table.value("licences"), where) if "licences" in table else None,
         personal=personal_spec(table.value("personal"), where)
