@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +43,7 @@ from storage_tiers.stage import StageEntry, StagePart, StageStore
 
 TALLIES = "tallies"
 _RUN_PAIRS = 4 << 20
+_READ_PAIRS = 1 << 20
 
 
 def tally_partitions(assignment: Assignment, partitions: Iterable[PlannedPartition]) -> int:
@@ -146,8 +149,8 @@ def _counted(tallies: Sequence[StageEntry], max_documents: int) -> Hashes:
     for first, last in bucket_runs(sizes):
         counting = Counting(max_documents)
         for entry in tallies:
-            for table in _groups(entry, first, last, TALLY.names):
-                counting.add(Pairs(*(column.to_numpy() for column in table.columns)))
+            for pairs in _groups(entry, first, last, TALLY.names):
+                counting.add(Pairs(*(column.to_numpy() for column in pairs.columns)))
         found.append(counting.repeated())
     return np.concatenate(found)
 
@@ -162,13 +165,19 @@ def _held(entry: StageEntry, repeated: Hashes) -> Hashes:
 
 
 def _groups(entry: StageEntry, first: int, last: int, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """The row groups of some buckets."""
-    wanted = [n for n, (bucket, _) in enumerate(entry.receipt["groups"]) if first <= bucket < last]
-    if not wanted:
+    """The row groups of some buckets, about a million rows at a time."""
+    groups = [
+        (number, rows)
+        for number, (bucket, rows) in enumerate(entry.receipt["groups"])
+        if first <= bucket < last
+    ]
+    if not groups:
         return
+    ends = np.cumsum([rows for _, rows in groups]) // _READ_PAIRS
     with open_parquet(entry.path("pairs.parquet"), entry.seal("pairs")) as file:
-        for group in wanted:
-            yield file.read_row_group(group, columns=list(columns))
+        for _, some in groupby(zip(ends.tolist(), groups, strict=True), key=itemgetter(0)):
+            wanted = [number for _, (number, _) in some]
+            yield file.read_row_groups(wanted, columns=list(columns))
 
 
 def _tally_key(planned: PlannedPartition) -> Digest:
