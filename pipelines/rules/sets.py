@@ -6,6 +6,7 @@
   an edit of their own.
 - ``fineweb``: Penedo et al. 2024, The FineWeb Datasets, arXiv 2406.17557, section 3.6, and
   the thresholds of its published code.
+- ``fineweb2``: thresholds by language, see `pipelines.rules.fineweb2`.
 
 A share is written in millionths. What the papers call a word with the help of a tokenizer
 of one language is a token of `pipelines.signals.segments` here, for all languages.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pipelines.rules import fineweb2
 from pipelines.rules.rule import Rule, Side
 
 _MIN, _MAX = Side.MIN, Side.MAX
@@ -69,4 +71,5 @@ RULE_SETS: Mapping[str, tuple[Rule, ...]] = {
         ("max_repeated_line_text", "repeated_line_text_share", _MAX, 10_000),
         ("max_line_feeds", "line_feed_share", _MAX, 300_000),
     ),
+    fineweb2.NAME: fineweb2.rules(),
 }

@@ -19,6 +19,11 @@ _ALL = (
     Signal("ellipsis_share", _SHARE, "ellipses for each token"),
     Signal("alphabetic_share", _SHARE, "tokens with a letter among all tokens"),
     Signal("stop_words", Unit.COUNT, "of the eight English stop words of Gopher, how many occur"),
+    Signal(
+        "language_stop_words",
+        Unit.COUNT,
+        "of the stop words of the document's language, how many occur",
+    ),
     Signal("num_lines", Unit.COUNT, "lines that are not blank"),
     Signal("bullet_line_share", _SHARE, "lines that begin with a bullet"),
     Signal("ellipsis_line_share", _SHARE, "lines that end with an ellipsis"),

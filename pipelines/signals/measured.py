@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,15 +17,33 @@ from pipelines.dedup.minhash import band_keys
 from pipelines.probe import PROBE_TEXTS, behaviour_of
 from pipelines.signals import quality, repetition, segments
 from pipelines.signals.catalogue import REPEATED, SIGNALS, TOP
+from pipelines.signals.quality import StopWords
 from pipelines.signals.segments import Segmenter, Segments
 from pipelines.signals.signal import MILLION
+from pipelines.signals.stop_words import lists_digest
 from pipelines.spec.duplicates import DuplicatesSpec
 from pipelines.transform import Transform
 
-_REVISION = 1
+_REVISION = 2
 # The words of so much text stay in the caches of a core.
 _PIECE_BYTES = 1 << 20
+# The one signal that looks at the language, where one was detected.
+_OWN_STOP_WORDS, _LANGUAGE = "language_stop_words", "language"
 Counts = NDArray[np.int64]
+
+
+class Piece(NamedTuple):
+    """What is measured together.
+
+    Attributes:
+        found: words and lines of the texts.
+        texts: the texts themselves.
+        languages: their codes, or None where no language was detected.
+    """
+
+    found: Segments
+    texts: pa.LargeStringArray
+    languages: pa.StringArray | None
 
 
 class Measured:
@@ -47,6 +67,8 @@ class Measured:
         effect = self.apply(pa.table({"text": pa.array(PROBE_TEXTS, pa.large_string())}))
         columns = [effect.signals[name].to_pylist() for name in self._names]
         parameters: dict[str, str | int | None] = {"signals": " ".join(self._names)}
+        if _OWN_STOP_WORDS in self._names:
+            parameters["stop_words"] = str(lists_digest())
         if self._near is not None and effect.bands is not None:
             columns += effect.bands.T.tolist()
             parameters |= {name: getattr(self._near, name) for name in ("words", "bands", "rows")}
@@ -56,9 +78,13 @@ class Measured:
     def apply(self, documents: pa.Table) -> Effect:
         """Measures the texts as they are now."""
         measured, bands = [], []
+        detected = _LANGUAGE in documents.column_names
+        languages = documents[_LANGUAGE].combine_chunks() if detected else None
         for texts in pieces(documents["text"].combine_chunks(), _PIECE_BYTES):
             found = self._segmenter.segments_of(texts)
-            measured.append(self._measure(found, texts))
+            own = None if languages is None else languages[: len(texts)]
+            measured.append(self._measure(Piece(found, texts, own)))
+            languages = None if languages is None else languages[len(texts) :]
             if self._near is not None:
                 near = self._near
                 bands.append(band_keys(found, near.words, near.bands, near.rows))
@@ -71,11 +97,11 @@ class Measured:
             bands=None if self._near is None else _stacked(bands, self._near.bands),
         )
 
-    def _measure(self, found: Segments, texts: pa.LargeStringArray) -> dict[str, Counts]:
+    def _measure(self, piece: Piece) -> dict[str, Counts]:
         values: dict[str, Counts] = {}
         for names, measure in _MEASURES.items():
             if any(name in self._names for name in names):
-                values.update(zip(names, measure(found, texts), strict=True))
+                values.update(zip(names, measure(piece), strict=True))
         return values
 
 
@@ -99,43 +125,52 @@ def millionths(part: Counts, whole: Counts) -> Counts:
     return np.where(whole > 0, part * MILLION // np.maximum(whole, 1), 0)
 
 
-def _words(found: Segments, texts: pa.LargeStringArray) -> list[Counts]:
-    del texts
-    counts = quality.words_counted(found)
+def _words(piece: Piece) -> list[Counts]:
+    counts = quality.words_counted(piece.found)
     tokens, words = counts[:, quality.TOKENS], counts[:, quality.WORDS]
-    feeds = found.tallies[:, segments.BREAKS]
+    feeds = piece.found.tallies[:, segments.BREAKS]
     return [
         words,
         millionths(counts[:, quality.WORD_CHARS], words),
         millionths(counts[:, quality.HASHES], tokens),
         millionths(counts[:, quality.ELLIPSES], tokens),
         millionths(counts[:, quality.ALPHABETICS], tokens),
-        counts[:, quality.STOP_WORDS],
         millionths(feeds, tokens),
     ]
 
 
-def _lines(found: Segments, texts: pa.LargeStringArray) -> list[Counts]:
-    del texts
-    counts = quality.lines_counted(found)
+@cache
+def _all_stop_words() -> StopWords:
+    return StopWords()
+
+
+def _stop_words(piece: Piece) -> list[Counts]:
+    return [_all_stop_words().counted(piece.found, None)]
+
+
+def _own_stop_words(piece: Piece) -> list[Counts]:
+    return [_all_stop_words().counted(piece.found, piece.languages)]
+
+
+def _lines(piece: Piece) -> list[Counts]:
+    counts = quality.lines_counted(piece.found)
     lines = counts[:, quality.LINES]
     kinds = (quality.BULLETS, quality.DOTS, quality.ENDING, quality.SHORT)
     return [lines, *(millionths(counts[:, kind], lines) for kind in kinds)]
 
 
-def _tallies(found: Segments, texts: pa.LargeStringArray) -> list[Counts]:
-    del texts
-    return [found.tallies[:, segments.SENTENCES], found.tallies[:, segments.BRACES]]
+def _tallies(piece: Piece) -> list[Counts]:
+    tallies = piece.found.tallies
+    return [tallies[:, segments.SENTENCES], tallies[:, segments.BRACES]]
 
 
-def _lorem(found: Segments, texts: pa.LargeStringArray) -> list[Counts]:
-    del found
-    counts = pc.count_substring(texts, "lorem ipsum", ignore_case=True)
+def _lorem(piece: Piece) -> list[Counts]:
+    counts = pc.count_substring(piece.texts, "lorem ipsum", ignore_case=True)
     return [np.asarray(counts, dtype=np.int64)]
 
 
-def _repeated_lines(found: Segments, texts: pa.LargeStringArray) -> list[Counts]:
-    del texts
+def _repeated_lines(piece: Piece) -> list[Counts]:
+    found = piece.found
     counts, chars = repetition.repeated_lines(found), found.tallies[:, segments.CHARS]
     lines = np.diff(found.line_starts)
     line_chars = counts[:, repetition.LINE_CHARS]
@@ -148,22 +183,23 @@ def _repeated_lines(found: Segments, texts: pa.LargeStringArray) -> list[Counts]
     ]
 
 
-def _repeated_ngrams(found: Segments, texts: pa.LargeStringArray) -> list[Counts]:
-    del texts
-    counts, chars = repetition.repeated_ngrams(found), found.tallies[:, segments.CHARS]
+def _repeated_ngrams(piece: Piece) -> list[Counts]:
+    counts = repetition.repeated_ngrams(piece.found)
+    chars = piece.found.tallies[:, segments.CHARS]
     return [millionths(counts[:, column], chars) for column in range(counts.shape[1])]
 
 
-_MEASURES: Mapping[tuple[str, ...], Callable[[Segments, pa.LargeStringArray], list[Counts]]] = {
+_MEASURES: Mapping[tuple[str, ...], Callable[[Piece], list[Counts]]] = {
     (
         "num_words",
         "mean_word_length",
         "hash_share",
         "ellipsis_share",
         "alphabetic_share",
-        "stop_words",
         "line_feed_share",
     ): _words,
+    ("stop_words",): _stop_words,
+    (_OWN_STOP_WORDS,): _own_stop_words,
     (
         "num_lines",
         "bullet_line_share",

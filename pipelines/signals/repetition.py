@@ -5,7 +5,8 @@ paragraphs that stood before, the share of characters in them, in the most frequ
 and 4-gram, and in 5- to 10-grams that stood before, each character counted once.
 
 An n-gram can only repeat where both (n-1)-grams in it repeat, so each round looks at what
-the one before left, and most texts are done after three.
+the one before left. Up to 4-grams it is enough to know which may repeat, and the most
+frequent: they are counted in slots that several may share, and few by themselves.
 """
 
 from __future__ import annotations
@@ -65,9 +66,10 @@ def repeated_ngrams(segments: Segments) -> NDArray[np.int64]:
         segments.hashes,
         segments.lengths,
         segments.marks,
-        np.zeros((len(_table(widest)), 2), np.uint64),
-        np.empty((3, widest + 1), np.uint64),
-        np.empty((2, widest + 1), np.int64),
+        np.empty((len(_table(widest)), 2), np.uint64),
+        np.empty(2 * len(_table(widest)) + 64, np.uint32),
+        np.empty((4, widest + 1), np.uint64),
+        np.empty((3, widest + 1), np.int64),
         counts,
     )
     return counts
@@ -145,68 +147,143 @@ def _repeated_ngrams(
     lengths: Buffer,
     marks: Buffer,
     table: Buffer,
+    tallies: Buffer,
     room: Buffer,
     more_room: Buffer,
     counts: Buffer,
 ) -> None:
     words, grams, slots = room[0], room[1], room[2]
-    sizes, places = more_room[0], more_room[1]
+    sizes, places, picked = more_room[0], more_room[1], more_room[2]
     for row in range(len(starts) - 1):
-        num = 0
+        left = np.int64(0)
         for token in range(starts[row], starts[row + 1]):
-            words[num], grams[num] = hashes[token], hashes[token]
-            sizes[num], places[num] = lengths[token], num
-            num += marks[token] & WORD
-        left = num
+            words[left], grams[left] = hashes[token], hashes[token]
+            sizes[left], places[left] = lengths[token], left
+            left += marks[token] & WORD
         for n in range(2, 11):
-            # Candidates: where this and the next (n-1)-gram repeat.
-            wanted = 0
-            for k in range(left - 1):
-                if places[k + 1] == places[k] + 1:
-                    places[wanted] = places[k]
-                    wanted += 1
+            wanted = _next_grams(words, grams, places, left, n)
             if wanted < 2:
                 break
-            mask = _mask(wanted)
-            table[: mask + np.uint64(1)] = np.uint64(0)
-            best = np.uint64(1)
-            for k in range(wanted):
-                i = places[k]
-                gram = (grams[i] * _PRIME) ^ words[i + n - 1]
-                gram = (gram ^ (gram >> np.uint64(32))) * _PRIME
-                grams[i] = gram
-                at = (gram >> np.uint64(20)) & mask
-                while (table[at, 0] != gram) & (table[at, 1] != 0):
-                    at = (at + np.uint64(1)) & mask
-                table[at, 0] = gram
-                table[at, 1] += np.uint64(1)
-                best = max(best, table[at, 1])
-                slots[k] = at
-            left = 0
-            if n <= 4:
-                top = bool(best > 1)
-                for k in range(wanted):
-                    times = table[slots[k], 1]
-                    if top and times == best:
-                        top, chars = False, np.int64(n - 1)
-                        for i in range(n):
-                            chars += sizes[places[k] + i]
-                        counts[row, n - 2] = chars * np.int64(best)
-                    places[left] = places[k]
-                    left += times > 1
+            if n > 4:
+                _count(grams, places, wanted, table, slots)
+                left = _pass_over(sizes, places, wanted, n, table, slots, counts[row])
                 continue
-            passed = np.int64(-1)
+            most = _tally(grams, places, wanted, tallies, slots)
+            left = np.int64(0)
             for k in range(wanted):
-                at, i = slots[k], places[k]
-                if table[at, 1] == 1:
-                    continue
-                places[left] = i
-                left += 1
-                if i < passed:
-                    continue
-                # What it begins to stand for is marked in place of its hash.
-                if table[at, 0] == 0:
-                    for j in range(n):
-                        counts[row, n - 2] += sizes[i + j]
-                    passed = i + n
-                table[at, 0] = np.uint64(0)
+                slot = slots[k]
+                places[left], slots[left] = places[k], slot
+                left += tallies[slot] > 1
+            times, first = _most(grams, places, left, most, tallies, slots, picked, table, room[3])
+            if times > 1:
+                counts[row, n - 2] = times * (sizes[first : first + n].sum() + n - 1)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _next_grams(words: Buffer, grams: Buffer, places: Buffer, left: Any, n: int) -> Any:
+    """Makes n-grams where this and the next (n-1)-gram may repeat; gives how many."""
+    wanted = np.int64(0)
+    for k in range(left - 1):
+        place = places[k]
+        places[wanted] = place
+        wanted += places[k + 1] == place + 1
+    for k in range(wanted):
+        i = places[k]
+        gram = (grams[i] * _PRIME) ^ words[i + n - 1]
+        grams[i] = (gram ^ (gram >> np.uint64(32))) * _PRIME
+    return wanted
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _tally(grams: Buffer, places: Buffer, wanted: Any, tallies: Buffer, slots: Buffer) -> Any:
+    """Counts n-grams in small slots, where others may be counted too; gives the most."""
+    size, shift = np.uint64(64), np.uint64(64 - 6)
+    while size < 4 * wanted:
+        size, shift = size << np.uint64(1), shift - np.uint64(1)
+    tallies[:size] = 0
+    most = np.uint32(0)
+    for k in range(wanted):
+        slot = grams[places[k]] >> shift
+        times = tallies[slot] + np.uint32(1)
+        tallies[slot], slots[k] = times, slot
+        most = max(most, times)
+    return most
+
+
+@numba.njit(cache=True, nogil=True)
+def _most(
+    grams: Buffer,
+    places: Buffer,
+    left: Any,
+    most: Any,
+    tallies: Buffer,
+    slots: Buffer,
+    picked: Buffer,
+    table: Buffer,
+    picked_slots: Buffer,
+) -> tuple[Any, Any]:
+    """How often the most frequent n-gram occurs, and where first.
+
+    No n-gram occurs more often than its slot says. So those of the fullest slots are counted
+    by themselves, and then all whose slot is as full as the most frequent of these is.
+    """
+    least = max(np.int64(most), np.int64(2))
+    while True:
+        num = np.int64(0)
+        for k in range(left):
+            picked[num] = places[k]
+            num += tallies[slots[k]] >= least
+        times = np.int64(_count(grams, picked, num, table, picked_slots))
+        if times >= least or least == 2:
+            break
+        least = max(times, np.int64(2))
+    for k in range(num):
+        if table[picked_slots[k], 1] == np.uint64(times):
+            return times, picked[k]
+    return np.int64(0), np.int64(0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _count(grams: Buffer, places: Buffer, wanted: Any, table: Buffer, slots: Buffer) -> Any:
+    """Counts n-grams, each in a slot of its own; gives the most."""
+    mask = _mask(wanted)
+    table[: mask + np.uint64(1)] = np.uint64(0)
+    most = np.uint64(0)
+    for k in range(wanted):
+        gram = grams[places[k]]
+        at = (gram >> np.uint64(20)) & mask
+        while (table[at, 0] != gram) & (table[at, 1] != 0):
+            at = (at + np.uint64(1)) & mask
+        table[at, 0] = gram
+        table[at, 1] += np.uint64(1)
+        most = max(most, table[at, 1])
+        slots[k] = at
+    return most
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _pass_over(
+    sizes: Buffer,
+    places: Buffer,
+    wanted: Any,
+    n: int,
+    table: Buffer,
+    slots: Buffer,
+    counts: Buffer,
+) -> Any:
+    """Counts the characters of n-grams that stood before; gives how many places repeat."""
+    left, passed = np.int64(0), np.int64(-1)
+    for k in range(wanted):
+        at, i = slots[k], places[k]
+        if table[at, 1] == 1:
+            continue
+        places[left] = i
+        left += 1
+        if i < passed:
+            continue
+        # What it begins to stand for is marked in place of its hash.
+        if table[at, 0] == 0:
+            counts[n - 2] += sizes[i : i + n].sum()
+            passed = i + n
+        table[at, 0] = np.uint64(0)
+    return left

@@ -9,6 +9,7 @@ the same mark of ASCII. A *line* is what stands between line feeds and is not bl
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numba
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from pipelines.clean.codepoints import text_bytes
 from pipelines.signals import characters
+from pipelines.signals.bits import byte_at, trailing_zeros, word_at
 
 # Bits of a token's and of a line's marks.
 WORD, ALPHABETIC, HASH, ELLIPSIS = 1, 2, 4, 8
@@ -36,7 +38,12 @@ _LOW_BITS, _HIGH_BITS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808
 _SEVEN_BITS, _CASE_BITS = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x2020202020202020)
 _FROM_A, _BEHIND_Z = np.uint64(0x1F1F1F1F1F1F1F1F), np.uint64(0x0505050505050505)
 _FROM_0, _BEHIND_9 = np.uint64(0x5050505050505050), np.uint64(0x4646464646464646)
+_SPACE_CODE, _HASH_CODE, _FULL_STOP, _BRACE_CODE = 0x20, 0x23, 0x2E, 0x7B
 _ELLIPSIS_CODE = 0x2026
+# Bytes that may be read behind the last text.
+_BEHIND = 16
+# More than there are code points: what a lead byte and three others say, valid or not.
+_NUM_CODES = 1 << 21
 
 # What a kernel is handed: arrays of one dimension, or of two for counts.
 Buffer = NDArray[Any]
@@ -50,7 +57,6 @@ class Segments(NamedTuple):
         token_starts: int64, n + 1: where each text's tokens begin in the arrays below.
         hashes: uint64, of each token's bytes.
         lengths: int32, code points of each token.
-        keys: uint64, the bytes of a token of at most eight, the first one lowest; else 0.
         marks: uint8, bits of each token.
         line_starts: int64, n + 1.
         line_hashes, line_lengths, line_marks: of each line.
@@ -61,7 +67,6 @@ class Segments(NamedTuple):
     token_starts: NDArray[np.int64]
     hashes: NDArray[np.uint64]
     lengths: NDArray[np.int32]
-    keys: NDArray[np.uint64]
     marks: NDArray[np.uint8]
     line_starts: NDArray[np.int64]
     line_hashes: NDArray[np.uint64]
@@ -73,13 +78,13 @@ class Segments(NamedTuple):
 class Segmenter:
     """Finds words and lines, in room that is used again by every call.
 
-    Fresh memory costs more than the search itself. Memory: 38 bytes a byte of the largest
+    Fresh memory costs more than the search itself. Memory: 31 bytes a byte of the largest
     call, of which pages that are never written are none.
     """
 
     def __init__(self) -> None:
         self._room = self._rooms(0)
-        self._words = np.zeros(3, np.uint64)
+        self._bytes = np.zeros(_BEHIND, np.uint8)
 
     def segments_of(self, texts: pa.LargeStringArray) -> Segments:
         """The words and lines of each text; they stand until the next call."""
@@ -87,53 +92,53 @@ class Segmenter:
         first, size = int(starts[0]), int(starts[-1] - starts[0])
         if size + 1 > len(self._room[0]):
             self._room = self._rooms(size + size // 4)
-            self._words = np.zeros(size // 6 + 4, np.uint64)
-        # A copy that ends with an empty word, so that eight bytes can be read anywhere.
-        self._words.view(np.uint8)[:size] = data[first : first + size]
+            self._bytes = np.zeros(size + size // 4 + _BEHIND, np.uint8)
+        # A copy with room behind it, so that eight bytes can be read anywhere.
+        self._bytes[:size] = data[first : first + size]
         num = len(texts)
         tallies = np.zeros((num, TALLIES), np.int64)
         tokens, lines = np.zeros(num + 1, np.int64), np.zeros(num + 1, np.int64)
-        kinds = characters.kinds()
-        _segment(self._words, starts - first, kinds, tallies, tokens, lines, *self._room)
-        hashes, lengths, keys, marks = (part[: tokens[-1]] for part in self._room[:4])
-        of_lines = (part[: lines[-1]] for part in self._room[4:])
-        return Segments(tallies, tokens, hashes, lengths, keys, marks, lines, *of_lines)
+        _segment(self._bytes, starts - first, _kinds(), tallies, tokens, lines, *self._room)
+        hashes, lengths, marks = (part[: tokens[-1]] for part in self._room[:3])
+        of_lines = (part[: lines[-1]] for part in self._room[3:])
+        return Segments(tallies, tokens, hashes, lengths, marks, lines, *of_lines)
 
     @staticmethod
     def _rooms(size: int) -> tuple[NDArray[Any], ...]:
         # As many tokens and lines as bytes.
-        kinds = (np.uint64, np.int32, np.uint64, np.uint8, np.uint64, np.int32, np.uint8, np.int32)
+        kinds = (np.uint64, np.int32, np.uint8, np.uint64, np.int32, np.uint8, np.int32)
         return tuple(np.empty(size + 1, kind) for kind in kinds)
 
 
-def key_of(word: str) -> int:
-    """The key of a word of at most eight bytes."""
-    return int.from_bytes(word.encode("utf-8"), "little")
+@cache
+def _kinds() -> NDArray[np.uint8]:
+    """Of whatever four bytes can be read as its kind, since places are not checked."""
+    kinds = np.zeros(_NUM_CODES, np.uint8)
+    kinds[: len(characters.kinds())] = characters.kinds()
+    return kinds
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _word_at(words: Buffer, at: int) -> Any:
-    place = np.uint64(at) >> np.uint64(3)
-    shift = (np.uint64(at) & np.uint64(7)) << np.uint64(3)
-    # Shifting by 64 is undefined, so the upper word is shifted in two goes.
-    high = (words[place + np.uint64(1)] << np.uint64(1)) << (np.uint64(63) - shift)
-    return (words[place] >> shift) | high
+def _mixed(size: int, head: Any, tail: Any) -> Any:
+    mixed = ((np.uint64(size) * _LAST) ^ head) * _PRIME
+    mixed = ((mixed ^ (mixed >> np.uint64(32))) ^ tail) * _PRIME
+    return (mixed ^ (mixed >> np.uint64(32))) * _LAST
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def _hash(words: Buffer, start: int, end: int) -> Any:
-    """A hash of the bytes of a span and of its length, and its first eight bytes."""
-    # Both ends, overlapping where it is short: no branch for spans up to 16 bytes.
-    short = min(end - start, 8)
-    mask = _EVERY_BIT >> np.uint64(64 - 8 * short)
-    head, tail = _word_at(words, start) & mask, _word_at(words, end - short) & mask
-    mixed = ((np.uint64(end - start) * _LAST) ^ head) * _PRIME
+@numba.njit(cache=True, nogil=True)
+def _hash(data: Buffer, start: int, end: int) -> Any:
+    """A hash of the bytes of a span and of its length."""
+    size = end - start
+    if size <= 8:
+        head = word_at(data, start) & (_EVERY_BIT >> np.uint64(64 - 8 * size))
+        return _mixed(size, head, head)
+    mixed = ((np.uint64(size) * _LAST) ^ word_at(data, start)) * _PRIME
     start += 8
     while end - start > 8:
-        mixed = ((mixed ^ (mixed >> np.uint64(32))) ^ _word_at(words, start)) * _PRIME
+        mixed = ((mixed ^ (mixed >> np.uint64(32))) ^ word_at(data, start)) * _PRIME
         start += 8
-    mixed = ((mixed ^ (mixed >> np.uint64(32))) ^ tail) * _PRIME
-    return (mixed ^ (mixed >> np.uint64(32))) * _LAST, head
+    mixed = ((mixed ^ (mixed >> np.uint64(32))) ^ word_at(data, end - 8)) * _PRIME
+    return (mixed ^ (mixed >> np.uint64(32))) * _LAST
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -150,6 +155,23 @@ def decoded(data: Buffer, at: int, lead: int) -> tuple[Any, int]:
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
+def _first(word: Any) -> tuple[Any, Any]:
+    """The code point that eight bytes begin with, and its width in bytes."""
+    bits = np.int64(word & np.uint64(0xFFFFFFFF))
+    lead = bits & 0xFF
+    if lead < 0x80:
+        return lead, np.int64(1)
+    second = (bits >> 8) & 0x3F
+    if lead < 0xE0:
+        return ((lead & 0x1F) << 6) | second, np.int64(2)
+    third = (bits >> 16) & 0x3F
+    if lead < 0xF0:
+        return ((lead & 0x0F) << 12) | (second << 6) | third, np.int64(3)
+    fourth = (bits >> 24) & 0x3F
+    return ((lead & 0x07) << 18) | (second << 12) | (third << 6) | fourth, np.int64(4)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
 def _plain(word: Any) -> tuple[Any, Any]:
     """Letters and digits of ASCII that eight bytes begin with, and the high bit of each letter.
 
@@ -160,41 +182,35 @@ def _plain(word: Any) -> tuple[Any, Any]:
     lower = low | _CASE_BITS
     alphabetic = (lower + _FROM_A) & ~(lower + _BEHIND_Z) & ~word & _HIGH_BITS
     digits = (low + _FROM_0) & ~(low + _BEHIND_9) & ~word & _HIGH_BITS
-    others = ~(alphabetic | digits) & _HIGH_BITS
-    # The lowest set bit less one has ones in every byte up to and with the first other one.
-    ones = ((others & (~others + np.uint64(1))) - np.uint64(1)) & _LOW_BITS
-    count = np.int64((ones * _LOW_BITS) >> np.uint64(56))
-    return (count - 1 if others else np.int64(8)), alphabetic
+    return trailing_zeros(~(alphabetic | digits) & _HIGH_BITS) >> 3, alphabetic
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _word_end(
-    words: Buffer, data: Buffer, at: int, end: int, kinds: Buffer
-) -> tuple[Any, Any, Any]:
+def _of_first(word: Any, size: Any) -> Any:
+    """The first of eight bytes, 1 to 8 of them; the others are 0."""
+    return word & (_EVERY_BIT >> np.uint64(64 - 8 * size))
+
+
+@numba.njit(cache=True, nogil=True)
+def _word_end(data: Buffer, at: Any, end: Any, kinds: Buffer) -> tuple[Any, Any, Any]:
     """Where a word that begins here ends, its code points, and whether it has a letter."""
-    chars, letters, stop, stop_chars = np.int64(0), np.uint64(0), at, np.int64(0)
-    joined = False
+    chars: Any = np.int64(0)
+    stop, stop_chars = at, chars
+    letters, joined = False, False
     while at < end:
-        begin = at
-        while at < end:
-            found, alphabetic = _plain(_word_at(words, at))
-            size = min(found, end - at)
-            # The letters of the bytes that count, by their high bits.
-            letters |= alphabetic & ~((_EVERY_BIT << np.uint64(4 * size)) << np.uint64(4 * size))
-            at += size
-            if size < 8:
-                break
-        if at > begin:
-            chars += at - begin
-            joined, stop, stop_chars = False, at, chars
-            if at == end:
-                break
-        code, width = np.int64(data[at]), 1
-        if code >= 0x80:
-            code, width = decoded(data, at, code)
-        kind = kinds[code] & _KIND
+        word = word_at(data, at)
+        if word & np.uint64(0x80) == 0:
+            size, alphabetic = _plain(word)
+            size = min(size, end - at)
+            if size:
+                letters |= _of_first(alphabetic, size) != 0
+                at, chars, joined = at + size, chars + size, False
+                stop, stop_chars = at, chars
+                continue
+        code, width = _first(word)
+        kind = byte_at(kinds, code) & _KIND
         if _LETTER <= kind <= _MARK:
-            letters |= np.uint64(kind == _LETTER)
+            letters |= kind == _LETTER
             joined = False
         elif kind == _JOINER and not joined:
             joined = True
@@ -203,12 +219,12 @@ def _word_end(
         at, chars = at + width, chars + 1
         if not joined:
             stop, stop_chars = at, chars
-    return stop, stop_chars, letters != 0
+    return stop, stop_chars, letters
 
 
 @numba.njit(cache=True, nogil=True)
 def _segment(
-    words: Buffer,
+    data: Buffer,
     starts: Buffer,
     kinds: Buffer,
     tallies: Buffer,
@@ -216,17 +232,16 @@ def _segment(
     line_starts: Buffer,
     hashes: Buffer,
     lengths: Buffer,
-    keys: Buffer,
     marks: Buffer,
     line_hashes: Buffer,
     line_lengths: Buffer,
     line_marks: Buffer,
     paragraphs: Buffer,
 ) -> None:
-    data = words.view(np.uint8)
     num = len(starts) - 1
-    token: Any = np.int64(0)
-    line: Any = np.int64(0)
+    # Unsigned, so that no place is taken for one from the end.
+    token: Any = np.uint64(0)
+    line: Any = np.uint64(0)
     for row in range(num):
         at: Any = starts[row]
         end = starts[row + 1]
@@ -234,15 +249,13 @@ def _segment(
         paragraph, gap = np.int32(-1), True
         while at < end:
             line_at, line_chars, blank = at, chars, True
-            first = last = np.uint8(0)
+            first = last = np.int64(0)
             dots, line_sentences = 0, 0
             terminal = open_sentence = False
             while at < end:
-                code: Any = np.int64(data[at])
-                width = 1
-                if code >= 0x80:
-                    code, width = decoded(data, at, code)
-                entry = kinds[code]
+                word = word_at(data, at)
+                code, width = _first(word)
+                entry = byte_at(kinds, code)
                 kind = entry & _KIND
                 if kind == _BREAK:
                     break
@@ -256,23 +269,34 @@ def _segment(
                 if blank:
                     blank, first = False, entry
                 if kind <= _MARK:
-                    stop, count, letters = _word_end(words, data, at, end, kinds)
+                    size, alphabetic = _plain(word)
+                    stop, follows = at + size, byte_at(data, at + size)
+                    # Most words are short and of ASCII, and so is what ends them.
+                    if (
+                        (0 < size < 8)
+                        & (stop < end)
+                        & (follows < 0x80)
+                        & (byte_at(kinds, follows) & _KIND != _JOINER)
+                    ):
+                        count, letters = size, _of_first(alphabetic, size) != 0
+                    else:
+                        stop, count, letters = _word_end(data, at, end, kinds)
                     mark = np.uint8(WORD | ALPHABETIC) if letters else np.uint8(WORD)
                     terminal, open_sentence = False, True
-                    dots, last = 0, np.uint8(0)
+                    dots, last = 0, np.int64(0)
                 else:
                     stop, count, mark = at + width, np.int64(1), np.uint8(0)
                     if width == 1:
-                        while stop < end and data[stop] == code:
+                        while stop < end and byte_at(data, stop) == code:
                             stop, count = stop + 1, count + 1
                     dots, last = 0, entry
                     if kind == _IDEOGRAPH:
                         mark = np.uint8(WORD | ALPHABETIC)
-                    elif code == _ELLIPSIS_CODE or (code == 46 and count >= 3):
+                    elif code == _ELLIPSIS_CODE or (code == _FULL_STOP and count >= 3):
                         mark, dots = np.uint8(ELLIPSIS), 3
-                    elif code == 35:
+                    elif code == _HASH_CODE:
                         mark = np.uint8(HASH)
-                    elif code == 123:
+                    elif code == _BRACE_CODE:
                         braces += count
                     if entry & _TERMINAL:
                         terminal = True
@@ -280,11 +304,18 @@ def _segment(
                             line_sentences, open_sentence = line_sentences + 1, False
                     elif not entry & _QUOTE:
                         terminal, open_sentence = False, True
-                hashes[token], key = _hash(words, at, stop)
-                keys[token] = key if stop - at <= 8 else np.uint64(0)
+                size = stop - at
+                if size <= 8:
+                    head = _of_first(word, size)
+                    hashes[token] = _mixed(size, head, head)
+                else:
+                    hashes[token] = _hash(data, at, stop)
                 lengths[token], marks[token] = count, mark
-                token += 1
+                token += np.uint64(1)
                 at, chars = stop, chars + count
+                # A space behind a word is nothing but a space.
+                if kind <= _MARK and at < end and byte_at(data, at) == _SPACE_CODE:
+                    at, chars = at + 1, chars + 1
             if blank:
                 gap = True
             else:
@@ -299,10 +330,10 @@ def _segment(
                     mark |= np.uint8(DOTTED)
                 if first & _BULLET:
                     mark |= np.uint8(BULLETED)
-                line_hashes[line], _ = _hash(words, line_at, at)
+                line_hashes[line] = _hash(data, line_at, at)
                 line_lengths[line] = chars - line_chars
                 line_marks[line], paragraphs[line] = mark, paragraph
-                line += 1
+                line += np.uint64(1)
                 sentences += line_sentences + open_sentence
             if at < end:
                 at, chars, breaks = at + 1, chars + 1, breaks + 1

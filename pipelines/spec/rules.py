@@ -2,7 +2,8 @@
 
 A table that stands there, even an empty one, uses its set; a key in it is another
 threshold, or ``false`` to leave a rule out; ``languages.zh`` holds those for documents in
-Chinese. Shares are written as numbers such as 0.3.
+Chinese. A key in the set's own table holds for all languages that the spec does not name,
+those with a published threshold too. Shares are written as numbers such as 0.3.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ class RuleSetSpec:
             key = _key(rule)
             usual = self.thresholds.get(key, rule.threshold)
             own = {name: own[key] for name, own in self.languages.items() if key in own}
+            if key not in self.thresholds:
+                own = {**rule.languages, **own}
             if usual is not None or any(limit is not None for limit in own.values()):
                 yield replace(rule, threshold=usual, languages=own)
 

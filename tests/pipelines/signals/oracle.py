@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pipelines.signals import characters
+from pipelines.signals.stop_words import WORDS_OF
 
 STOP_WORDS = {"the", "be", "to", "of", "and", "that", "have", "with"}
 _KINDS = characters.kinds()
@@ -144,7 +145,7 @@ class Share:
         return int(Fraction(self.part, self.whole) * 1_000_000) if self.whole > 0 else 0
 
 
-def signals(text: str) -> dict[str, int]:
+def signals(text: str, language: str = "en") -> dict[str, int]:
     """Every signal of one text."""
     every, found_lines = tokens(text), lines(text)
     words = [token for token in every if is_word(token)]
@@ -153,6 +154,7 @@ def signals(text: str) -> dict[str, int]:
     chars, feeds = len(text), text.count("\n")
     dots = sum(max(len(t) // 3, 1) for t in every if t == "\u2026" or re.fullmatch(r"\.{3,}", t))
     stop = {word for word in STOP_WORDS if {word, word.capitalize()} & set(words)}
+    own = {word for word in WORDS_OF.get(language, ()) if {word, word.capitalize()} & set(words)}
 
     def share(part: int, whole: int) -> int:
         return Share(part, whole).millionths()
@@ -167,6 +169,7 @@ def signals(text: str) -> dict[str, int]:
         "ellipsis_share": share(dots, len(every)),
         "alphabetic_share": share(sum(map(is_alphabetic, every)), len(every)),
         "stop_words": len(stop),
+        "language_stop_words": len(own),
         "num_lines": len(found_lines),
         "bullet_line_share": of_lines(
             sum(marked(shown(line)[0], characters.BULLET) for line in found_lines)
