@@ -23,6 +23,8 @@ from lineage.workspace import Workspace
 from pipelines.books import Books, book_ingest
 from pipelines.clean.clean import Cleaned, clean_records
 from pipelines.clean.cleaning import Cleaning
+from pipelines.decontamination.evaluation import Evaluation
+from pipelines.decontamination.recall import sampled
 from pipelines.dedup.choose import choose
 from pipelines.dedup.columns import PUBLISHED
 from pipelines.dedup.crowds import crowds
@@ -51,12 +53,14 @@ class Preview:
         books: of the stages ingest, clean and dedup, over the sample.
         source_documents: documents of the sample by source.
         seconds: what it took.
+        evaluation: of evaluation items, or None where none are looked for.
     """
 
     dataset: str
     books: Books
     source_documents: Mapping[str, int]
     seconds: float
+    evaluation: Evaluation | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The preview as JSON values."""
@@ -65,6 +69,7 @@ class Preview:
             "books": self.books.to_json(),
             "source_documents": dict(self.source_documents),
             "seconds": round(self.seconds, 3),
+            "evaluation": None if self.evaluation is None else self.evaluation.to_json(),
         }
 
 
@@ -92,7 +97,18 @@ def preview(workspace: Workspace, spec: DatasetSpec, sample: int) -> Preview:
     if spec.duplicates.near:
         _drop_near(resolving, spec, documents, pa.concat_tables(bands))
     books = books.add(resolving.result(range(len(tables))).books)
-    return Preview(spec.name, books, counts, time.monotonic() - started)
+    evaluation = _evaluation(cleaning, spec, documents, resolving)
+    return Preview(spec.name, books, counts, time.monotonic() - started, evaluation)
+
+
+def _evaluation(
+    cleaning: Cleaning, spec: DatasetSpec, documents: pa.Table, resolving: Resolving
+) -> Evaluation | None:
+    act = cleaning.decontamination
+    if act is None:
+        return None
+    rows = pa.array(sampled(documents, resolving.kept()))
+    return act.evaluation(documents["text"].take(rows).combine_chunks(), spec.seed)
 
 
 def _sampled(

@@ -27,6 +27,7 @@ from flows.build.plan import BuildPlan, plan_build
 from flows.build.prepare import KIND, PreparedPartition, prepare_partitions
 from flows.build.publish import RECORDS, Publisher, seal_records
 from flows.build.rails import require_kept, require_readable, require_small_clusters
+from flows.build.recall import injected_recall, recall_job
 from flows.build.records import (
     partition_table,
     placed_decisions,
@@ -59,6 +60,7 @@ from lineage.versions import latest_version
 from lineage.workspace import PUBLISH_LOCK, PUBLISH_WAIT_S, Workspace
 from pipelines.books import Books, Count
 from pipelines.clean.cleaning import Cleaning
+from pipelines.decontamination.evaluation import Evaluation
 from pipelines.dedup.resolve import Resolving
 
 _ENTROPY_BUILD_ID = 16
@@ -125,6 +127,7 @@ class _Build:
         self._elsewhere: Elsewhere | None = None
         self._near: NearCounts | None = None
         self._near_sample: pa.Table | None = None
+        self._evaluation: Evaluation | None = None
         self._build_id = workspace.entropy(_ENTROPY_BUILD_ID).hex()
         self._lease = self._ask_gate()
         self._assignment = Assignment(
@@ -143,6 +146,8 @@ class _Build:
             self._drop_near(documents, resolving)
         if self._plan.spec.duplicates.largest_cluster is not None:
             require_small_clusters(self._plan, documents, resolving.largest_cluster())
+        if self._plan.spec.decontamination is not None:
+            self._measure_recall(documents, resolving)
         resolved = self._conductor.call(
             "conclude", partial(self._conclude, parent, documents, resolving)
         )
@@ -227,6 +232,10 @@ class _Build:
         threshold = self._plan.spec.duplicates.similarity
         resolving.make_way(near.rows, near.survivors, near.similarity, threshold)
         require_kept(self._plan.spec, *resolving.near_by_source())
+
+    def _measure_recall(self, documents: pa.Table, resolving: Resolving) -> None:
+        job = recall_job(self._assignment, self._plan, documents, resolving.kept())
+        (self._evaluation,) = self._conductor.map("recall", injected_recall, [job])
 
     def _conclude(self, parent: Parent, documents: pa.Table, resolving: Resolving) -> ResolvedBuild:
         keys = parent_keys(self._workspace, parent, self._lease)
@@ -313,6 +322,8 @@ class _Build:
             tables["findings"] = placed_findings(self._stage, plan, resolved.fresh)
         if self._near_sample is not None:
             tables["near_sample"] = self._near_sample
+        if self._evaluation is not None:
+            tables["evaluation"] = self._evaluation.table()
         records = seal_records(workspace, self._stage, plan.spec.name, resolved.key, tables)
         assembled = assemble(plan, parent, prepared, resolved, segments, records.tables, workspace)
         with workspace.locked(PUBLISH_LOCK, "another build is publishing", PUBLISH_WAIT_S):
@@ -332,6 +343,7 @@ class _Build:
             seconds=time.monotonic() - self._started,
             stage_seconds=self._seconds,
             near=self._near,
+            evaluation=self._evaluation,
         )
 
     def _named(self, decisions: pa.Table) -> pa.Table:

@@ -18,9 +18,10 @@ from flows.build.prepare import KIND as PREPARED
 from flows.build.report import NearCounts
 from flows.build.resolve import resolution_key
 from flows.build.staged import staged, staged_rows, staged_table
-from flows.build.worker import Assignment, Bench, bench
+from flows.build.texts import texts_at
+from flows.build.worker import Assignment, bench
 from lineage.digest import Digest, canonical_json, digest_of
-from lineage.keys.sealing import open_parquet, parquet_writer
+from lineage.keys.sealing import parquet_writer
 from lineage.tables import binary_matrix
 from pipelines.dedup.choose import choose
 from pipelines.dedup.crowds import components, crowds
@@ -194,7 +195,8 @@ def decide_near(job: NearJob) -> Digest:
     contest = staged(at.stage, CONTESTS, job.contest)
     members = staged_rows(contest, "members", *job.members)
     pairs = staged_rows(contest, "crowds", *job.pairs)
-    texts = _texts(at, job, members)
+    places = members["partition"].to_numpy(), members["row"].to_numpy()
+    texts = texts_at(at.stage, job.partitions, *places)
     segments = Segmenter().segments_of(texts)
     crowd = np.unique(pairs["crowd"].to_numpy(), return_inverse=True)[1]
     chosen = choose(
@@ -290,31 +292,3 @@ def _jobs(
         keys = {ordinal: plan.partitions[ordinal].stage_key for ordinal in ordinals}
         yield NearJob(assignment, key, (start, end), (int(pairs[0]), int(pairs[1])), keys)
         start = end
-
-
-def _texts(at: Bench, job: NearJob, members: pa.Table) -> pa.LargeStringArray:
-    """The texts of members in their order."""
-    partitions, rows = members["partition"].to_numpy(), members["row"].to_numpy()
-    parts: list[pa.LargeStringArray] = []
-    order, so_far = np.empty(len(rows), np.int64), 0
-    for ordinal, key in job.partitions.items():
-        mine = np.flatnonzero(partitions == ordinal)
-        by_row = mine[np.argsort(rows[mine])]
-        parts += _texts_of(at, key, rows[by_row])
-        order[by_row] = so_far + np.arange(len(by_row))
-        so_far += len(by_row)
-    return pa.concat_arrays(parts).take(pa.array(order))
-
-
-def _texts_of(at: Bench, key: Digest, rows: Ints) -> Iterator[pa.LargeStringArray]:
-    """The texts of some rows, ascending; only the row groups that hold them are read."""
-    entry = staged(at.stage, PREPARED, key)
-    with open_parquet(entry.path("documents.parquet"), entry.seal("documents")) as file:
-        first = 0
-        for group in range(file.num_row_groups):
-            size = file.metadata.row_group(group).num_rows
-            low, high = np.searchsorted(rows, [first, first + size])
-            if low < high:
-                texts = file.read_row_group(group, columns=["text"])["text"].combine_chunks()
-                yield texts.take(pa.array(rows[low:high] - first))
-            first += size

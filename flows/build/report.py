@@ -10,6 +10,7 @@ from flows.build.plan import BuildPlan
 from lineage.errors import Conflict
 from lineage.versions import Version
 from pipelines.books import Books
+from pipelines.decontamination.evaluation import Evaluation
 from storage_tiers.tiers import TierStatus
 
 
@@ -61,6 +62,7 @@ class BuildReport:
         stage_seconds: work time by stage, summed over workers.
         start_seconds: wall time before and after it: Prefect's start and stop.
         near: of near duplicates, or None where none were looked for.
+        evaluation: of evaluation items, or None where none were looked for.
     """
 
     version: Version
@@ -75,6 +77,7 @@ class BuildReport:
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
     start_seconds: float = 0.0
     near: NearCounts | None = None
+    evaluation: Evaluation | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON values."""
@@ -89,6 +92,7 @@ class BuildReport:
             "tokens": self.num_tokens,
             "shards": self.num_shards,
             "near_duplicates": None if self.near is None else self.near.to_json(),
+            "evaluation": None if self.evaluation is None else self.evaluation.to_json(),
             "hot_bytes": None if tiers is None else tiers.hot_size_bytes,
             "cold_bytes": None if tiers is None else tiers.cold_size_bytes,
             "seconds": round(self.seconds, 3),
@@ -116,10 +120,7 @@ class BuildReport:
             for verdict, counts in (("dropped", book.dropped), ("quarantined", book.quarantined)):
                 for rule, count in counts.items():
                     yield f"  {verdict}", f"{count.records:,} by {rule} ({book.stage})"
-            if book.stage == "dedup" and self.near is not None:
-                yield "  compared", self.near.text()
-                if self.near.sampled:
-                    yield "  sampled", self.near.sample_text()
+            yield from self._looked_at(book.stage)
             if book.stage == "shard":
                 yield "kept", f"{book.kept.records:,} documents"
                 yield "tokens", f"{self.num_tokens:,}, and {book.fill_tokens:,} of fill"
@@ -131,6 +132,14 @@ class BuildReport:
             yield "sealed bytes", f"{hot:,} on hot, {cold:,} on cold"
         start = f", and {self.start_seconds:.1f} s for Prefect" if self.start_seconds else ""
         yield "time", f"{self.seconds:.1f} s{start}"
+
+    def _looked_at(self, stage: str) -> Iterator[tuple[str, str]]:
+        if stage == "clean" and self.evaluation is not None:
+            yield from ((f"  {name}", value) for name, value in self.evaluation.lines())
+        if stage == "dedup" and self.near is not None:
+            yield "  compared", self.near.text()
+            if self.near.sampled:
+                yield "  sampled", self.near.sample_text()
 
 
 def nothing_new(plan: BuildPlan, seconds: float) -> BuildReport:

@@ -37,7 +37,7 @@ class Assignment:
         dataset: name.
         spec: digest of the spec that the build started with.
         build_id: 32 hex digits; the worker asks the gate by it.
-        own: digests of the files of own transforms.
+        own: digests of the user's files, as `Cleaning.own`.
         repeated: key of the stage entry of what the corpus repeats, or None.
     """
 
@@ -67,7 +67,7 @@ def bench(assignment: Assignment) -> Bench:
 
     Raises:
         AccessDenied: the build was given no keys, or its lease is over.
-        Conflict: the spec or an own transform was edited while the build ran.
+        Conflict: the spec or a file that it names was edited while the build ran.
     """
     workspace = Workspace(Path(assignment.workspace))
     spec = load_spec(spec_path(workspace, assignment.dataset))
@@ -77,7 +77,9 @@ def bench(assignment: Assignment) -> Bench:
     tokenizer = Tokenizer.load(workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document)
     cleaning = Cleaning.of(spec, workspace.root)
     if cleaning.own != assignment.own:
-        raise Conflict(f"a transform of {assignment.dataset} changed meanwhile", "build again")
+        raise Conflict(
+            f"a file that the spec of {assignment.dataset} names changed meanwhile", "build again"
+        )
     stage = stage_store(workspace, spec.name)
     if assignment.repeated is not None and spec.repeated is not None:
         repeated = repeated_parts(staged(stage, REPEATED, assignment.repeated))

@@ -16,6 +16,7 @@ from pipelines.clean.act import Act
 from pipelines.clean.c4_lines import C4Lines
 from pipelines.clean.nfc import Nfc
 from pipelines.clean.repair import repairs
+from pipelines.decontamination.act import Decontamination, decontamination_rules
 from pipelines.dedup.repeated import Repeated
 from pipelines.own.act import Own
 from pipelines.personal.act import Personal
@@ -43,7 +44,7 @@ class Cleaning:
     Attributes:
         acts: in the order in which they are applied.
         rules: in the order in which they are asked.
-        own: digests of the user's files: own transforms, lists and models.
+        own: digests of the user's files: own transforms, lists, models and evaluation sets.
     """
 
     acts: tuple[Act, ...]
@@ -62,19 +63,8 @@ class Cleaning:
             ConfigError: a rule stands on a signal that nothing measures, or an own
                 transform does not do what one must.
         """
-        published = [rule for rules in spec.rules for rule in rules.rules()]
-        rules = (
-            *_length_rules(spec.clean),
-            *(() if spec.urls is None else url_rules(spec.urls)),
-            *(() if spec.licences is None else licence_rules(spec.licences)),
-            *_language_rules(spec.language),
-            *personal_rules(spec.personal),
-            *words_rules(spec.words),
-            *published,
-            *score_rules(spec.scores),
-            *_limit_rules(spec.limits),
-        )
-        acts = _edits(spec)
+        rules = _rules(spec)
+        acts: list[Act] = [*_edits(spec)]
         own = [Own(item, root) for item in spec.transforms]
         acts += own
         files = [item.source for item in own]
@@ -87,6 +77,11 @@ class Cleaning:
             acts.append(Licences(spec.licences, of_sources))
         if spec.language is not None:
             acts.append(Language())
+        if spec.decontamination is not None:
+            # Before redaction: a placeholder would break the n-grams of an item with an address.
+            evaluation = Decontamination(spec.decontamination, root)
+            files.append(evaluation.source)
+            acts.append(evaluation)
         if spec.personal.actions:
             acts.append(Personal(spec.personal))
         if spec.words:
@@ -114,16 +109,38 @@ class Cleaning:
         acts = tuple(repeated if act.name == repeated.name else act for act in self.acts)
         return replace(self, acts=acts)
 
+    @property
+    def decontamination(self) -> Decontamination | None:
+        """The act that looks for evaluation items, or None where the spec names no set."""
+        return next((act for act in self.acts if isinstance(act, Decontamination)), None)
 
-def _edits(spec: DatasetSpec) -> list[Act]:
-    acts: list[Act] = [*repairs(spec.repair)]
+
+def _edits(spec: DatasetSpec) -> Iterator[Act]:
+    """What changes texts before anything is measured, transforms of the user's aside."""
+    yield from repairs(spec.repair)
     if spec.clean.normalize == "NFC":
-        acts.append(Nfc())
+        yield Nfc()
     if spec.c4_lines is not None:
-        acts.append(C4Lines(spec.c4_lines))
+        yield C4Lines(spec.c4_lines)
     if spec.repeated is not None:
-        acts.append(Repeated(spec.repeated))
-    return acts
+        yield Repeated(spec.repeated)
+
+
+def _rules(spec: DatasetSpec) -> tuple[AnyRule, ...]:
+    """Every rule of a spec, in the order in which they are asked."""
+    published = [rule for rules in spec.rules for rule in rules.rules()]
+    return (
+        *_length_rules(spec.clean),
+        *(() if spec.urls is None else url_rules(spec.urls)),
+        *(() if spec.licences is None else licence_rules(spec.licences)),
+        *_language_rules(spec.language),
+        *(() if spec.decontamination is None else decontamination_rules(spec.decontamination)),
+        *personal_rules(spec.personal),
+        *words_rules(spec.words),
+        *published,
+        *score_rules(spec.scores),
+        *_limit_rules(spec.limits),
+    )
 
 
 def _require_measured(acts: Sequence[Act], rules: Sequence[AnyRule]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -9,17 +10,19 @@ import pyarrow as pa
 
 from lineage.errors import ConfigError
 from pipelines.clean.act import Effect
-from pipelines.decontamination.grams import SALTS, grams
-from pipelines.decontamination.index import EvalCounts, EvalIndex
+from pipelines.decontamination.evaluation import Evaluation
+from pipelines.decontamination.grams import SALTS, WORD_WEIGHT, grams
+from pipelines.decontamination.index import EvalIndex
 from pipelines.decontamination.items import load_items
 from pipelines.decontamination.measure import measure
-from pipelines.decontamination.recall import Recall, measure_recall
+from pipelines.decontamination.recall import measure_recall
 from pipelines.probe import PROBE_TEXTS, behaviour_of
 from pipelines.rules.rule import Rule, Side
 from pipelines.spec.decontamination import DecontaminationSpec
 from pipelines.transform import Transform
 
 _REVISION = 1
+_LOOK_ITEMS = 1024
 
 
 class Decontamination:
@@ -48,16 +51,15 @@ class Decontamination:
         self._spec = spec
         items = load_items(spec, root)
         self._texts, self.source = items.texts, items.digest
-        self._index = EvalIndex.build(items.texts, spec)
         self._places = pa.array(items.places, pa.string())
-        if not self.counts.indexed:
+        if not _any_long(items.texts, spec):
             hint = f"items of fewer than {spec.min_words} words cannot be told from chance"
             raise ConfigError("no item of the evaluation sets is long enough", hint)
 
-    @property
-    def counts(self) -> EvalCounts:
-        """What became of the items."""
-        return self._index.counts
+    @cached_property
+    def _index(self) -> EvalIndex:
+        # Made by who measures first: planning a build asks for the identity alone.
+        return EvalIndex.build(self._texts, self._spec)
 
     def transform(self) -> Transform:
         """What a build key knows of it: items, n-grams, and the hashes of the probe's words."""
@@ -84,17 +86,25 @@ class Decontamination:
         }
         return Effect(signals=signals)
 
-    def recall(self, texts: pa.LargeStringArray, seed: int) -> dict[str, Recall]:
-        """What is found of items that are put into documents, by the name of the mutation.
+    def evaluation(self, texts: pa.LargeStringArray, seed: int) -> Evaluation:
+        """What became of the items, and how many are found when they are put into documents.
 
         Args:
             texts: a sample of real documents, in an order that does not depend on the work.
             seed: the spec's.
         """
         chance = np.random.default_rng(seed)
-        return measure_recall(self._index, texts, self._texts, self._spec.max_coverage, chance)
+        limit = self._spec.max_coverage
+        recall = measure_recall(self._index, texts, self._texts, limit, chance)
+        return Evaluation(self._index.counts, recall)
 
 
 def decontamination_rules(spec: DecontaminationSpec) -> tuple[Rule, ...]:
     """The rule on the coverage."""
     return (Rule("decontamination.max_coverage", "eval_coverage", Side.MAX, spec.max_coverage),)
+
+
+def _any_long(texts: pa.LargeStringArray, spec: DecontaminationSpec) -> bool:
+    least = WORD_WEIGHT * spec.min_words
+    slices = (texts.slice(at, _LOOK_ITEMS) for at in range(0, len(texts), _LOOK_ITEMS))
+    return any((grams(some, spec.words, SALTS[0]).weights >= least).any() for some in slices)

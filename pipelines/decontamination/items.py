@@ -132,5 +132,5 @@ def _words(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def _wrong(path: str, what: str, hint: str = "") -> ConfigError:
+def _wrong(path: str, what: str, hint: str = "repair the file, or name its format") -> ConfigError:
     return ConfigError(f"the evaluation set {path!r} {what}", hint)

@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage.tables import binary_matrix
 from pipelines.decontamination.index import INDEXED, EvalIndex
 from pipelines.decontamination.measure import measure
 from pipelines.decontamination.mutations import MUTATIONS, inject
+from pipelines.dedup.order import Ints, sorted_ids
 
 # Injected items a mutation, and bytes of the longest document that takes one.
 MOST_INJECTED = 100
@@ -28,6 +30,22 @@ class Recall:
 
     found: int
     injected: int
+
+
+def sampled(documents: pa.Table, kept: Ints) -> Ints:
+    """Rows of documents to put items into: those of the smallest shuffle keys, in their order.
+
+    So they are the same for any files, partitions and order of rows.
+
+    Args:
+        documents: with ``shuffle_key`` and ``num_chars``.
+        kept: rows to choose among; those that are too long are left out.
+    """
+    short = kept[documents["num_chars"].to_numpy()[kept] <= _MOST_BYTES]
+    keys = binary_matrix(documents["shuffle_key"].take(pa.array(short)))
+    order, _ = sorted_ids(keys)
+    rows: Ints = short[order[:MOST_INJECTED]]
+    return rows
 
 
 def measure_recall(

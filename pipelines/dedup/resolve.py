@@ -140,13 +140,17 @@ class Resolving:
 
     def contest(self) -> Contest:
         """Who takes part in the search for near duplicates."""
-        rows = np.flatnonzero(self._fates.survives)
+        rows = self.kept()
         length = self._rows.table["num_chars"].to_numpy()[rows]
         key = ranks(self._rows.shuffle_key[rows])
         order = np.lexsort((key, -length, ~self._linked.same[rows]))
         rank = np.empty(len(rows), np.int64)
         rank[order] = np.arange(len(rows))
         return Contest(rows, rank)
+
+    def kept(self) -> Ints:
+        """Rows of the input, ascending, that are kept as far as is known now."""
+        return np.flatnonzero(self._fates.survives)
 
     def make_way(self, rows: Ints, for_rows: Ints, similarity: Ints, threshold: int) -> None:
         """Takes near duplicates: `Fates.make_way`; the threshold is in millionths."""

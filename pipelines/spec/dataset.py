@@ -13,6 +13,7 @@ from pathlib import Path
 from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import ConfigError, NotFound
 from lineage.fields import Fields, read_fields
+from pipelines.spec.decontamination import DecontaminationSpec, decontamination_spec
 from pipelines.spec.duplicates import EXACT_ONLY, DuplicatesSpec, duplicates_spec
 from pipelines.spec.language import LanguageSpec, language_spec
 from pipelines.spec.licences import LicencesSpec, licences_spec
@@ -101,6 +102,7 @@ class DatasetSpec:
         words: lists of words that are counted.
         scores: classifiers that are asked.
         limits: thresholds on signals, asked after the rule sets.
+        decontamination: evaluation sets that no document may hold, or None.
     """
 
     name: str
@@ -123,6 +125,7 @@ class DatasetSpec:
     scores: tuple[ScoreSpec, ...] = ()
     limits: tuple[LimitSpec, ...] = ()
     repeated: RepeatedSpec | None = None
+    decontamination: DecontaminationSpec | None = None
 
     def digest(self) -> Digest:
         """The digest of the canonical JSON of all fields (frozen, docs/formats.md section 5)."""
@@ -195,6 +198,9 @@ def load_spec(path: Path) -> DatasetSpec:
         words=words_specs(table.value("words"), where) if "words" in table else (),
         scores=score_specs(table.value("scores"), where) if "scores" in table else (),
         limits=tuple(limit_spec(*item) for item in _tables(table, "limits")),
+        decontamination=decontamination_spec(table.value("decontamination"), where)
+        if "decontamination" in table
+        else None,
     )
 
 

@@ -47,6 +47,9 @@ def _lines(found: Preview) -> Iterator[str]:
             for rule, count in counts.items():
                 share = 100 * count.records / first
                 yield row(f"  {word}", f"{count.records:,} ({share:.1f} %) by {rule}")
+        if book.stage == "clean" and found.evaluation is not None:
+            for name, told in found.evaluation.lines():
+                yield row(f"  {name}", told)
         if book.stage != "tokenize":
             share = 100 * book.kept.records / max(first, 1)
             yield row(book.stage, f"{book.kept.records:,} kept ({share:.1f} %)")

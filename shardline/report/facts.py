@@ -18,6 +18,8 @@ from pipelines.decisions import PUBLISHED
 from shardline.report.charts import Threshold, histogram, shares
 
 _LANGUAGE, _LICENCE = "language", "licence_spdx"
+_EVAL_ITEM, _EVAL_COVERAGE = "eval_item", "eval_coverage"
+_DECONTAMINATED, _MOST_ITEMS = "decontamination.max_coverage", 20
 _NEAR, _EXACT = "near_duplicate", "exact_duplicate"
 _ELSEWHERE = f"{PUBLISHED}."
 _MILLION = 1_000_000
@@ -165,6 +167,27 @@ def precision(sample: pa.Table, decisions: pa.Table) -> dict[str, Any]:
         "alike": int((sample["char_similarity"].to_numpy() >= least).sum()),
         "least": rows.slice(0, _LEAST_ALIKE).to_pylist(),
     }
+
+
+def evaluation_items(decisions: pa.Table) -> list[dict[str, Any]]:
+    """The evaluation items of which most documents hold a part: no other one more."""
+    if _EVAL_ITEM not in decisions.column_names:
+        return []
+    touched = decisions.filter(pc.is_valid(decisions[_EVAL_ITEM]))
+    dropped = pc.equal(touched["rule"], _DECONTAMINATED).fill_null(False)
+    table = pa.table(
+        {
+            "item": touched[_EVAL_ITEM],
+            "coverage": touched[_EVAL_COVERAGE],
+            "dropped": dropped.cast(pa.int64()),
+        }
+    )
+    found = table.group_by("item").aggregate(
+        [("item", "count"), ("dropped", "sum"), ("coverage", "max")]
+    )
+    order = [("item_count", "descending"), ("item", "ascending")]
+    rows: list[dict[str, Any]] = found.sort_by(order).slice(0, _MOST_ITEMS).to_pylist()
+    return [row | {"share": row["coverage_max"] / scale_of(_EVAL_COVERAGE)} for row in rows]
 
 
 def _kept_by(decisions: pa.Table, name: str) -> list[tuple[str, int, float]]:

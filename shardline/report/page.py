@@ -53,6 +53,8 @@ def report_page(reading: Reading, version: Version, *, with_texts: bool) -> str:
         duplicates=facts.duplicates(decisions, _ALARM_DOCUMENTS),
         precision=precision | {"least": [_pair(row, texts) for row in precision["least"]]},
         findings=_findings(reading, version),
+        evaluation=_evaluation(reading, version),
+        touched=facts.evaluation_items(decisions),
         examples=[_example(item, texts) for item in examples],
         edits=charts.shares(Counter(filter(None, decisions["edits"].to_pylist()))),
         tree_size=reading.index.size,
@@ -110,6 +112,13 @@ def _pair(row: Mapping[str, Any], texts: Mapping[bytes, str]) -> dict[str, Any]:
         "char_similarity": shown("_share", row["char_similarity"]),
         "text": texts.get(row["document_id"]),
     }
+
+
+def _evaluation(reading: Reading, version: Version) -> list[dict[str, Any]]:
+    if "evaluation" not in reading.content(version).tables:
+        return []
+    rows: list[dict[str, Any]] = reading.table(version, "evaluation").to_pylist()
+    return rows
 
 
 def _example(item: Example, texts: Mapping[bytes, str]) -> dict[str, Any]:

@@ -10,6 +10,9 @@ from flows.build.report import BuildReport, NearCounts
 from lineage.digest import digest_of
 from lineage.versions import Version
 from pipelines.books import Books, Count, StageBook
+from pipelines.decontamination.evaluation import Evaluation
+from pipelines.decontamination.index import EvalCounts
+from pipelines.decontamination.recall import Recall
 from storage_tiers.tiers import TierStatus
 
 VERSION = Version(
@@ -48,6 +51,7 @@ REPORT = BuildReport(
     seconds=1.25,
     stage_seconds={"ingest": 0.12345},
     near=NearCounts(4_321, 17, 6, 100, 98),
+    evaluation=Evaluation(EvalCounts(9, 8, 0, 0, 1, 0, 70, 0), {"half": Recall(61, 100)}),
 )
 
 
@@ -63,6 +67,8 @@ def test_people_read_every_number_that_matters() -> None:
         "1,000",
         "4,321 pairs, 6 documents together at most; 17 more were not",
         "98 of 100 near duplicates are alike by characters too",
+        "8 of 9 items looked for, 1 too short",
+        "of 100 items put into documents: 61 half",
         "7 removed",
         "5,000 on hot, 6,000 on cold",
         "1.2 s",
@@ -83,14 +89,17 @@ def test_programs_read_the_same_as_json() -> None:
     assert (told["hot_bytes"], told["cold_bytes"]) == (5_000, 6_000)
     counts = {"compared": 4321, "cut_off": 17, "largest": 6, "sampled": 100, "alike": 98}
     assert told["near_duplicates"] == counts
+    assert told["evaluation"]["recall"] == {"half": {"found": 61, "injected": 100}}
     assert told["stage_seconds"] == {"ingest": 0.123}
     assert Books.parse(told["books"]) == BOOKS
 
 
-def test_nothing_is_told_of_near_duplicates_where_none_were_looked_for() -> None:
-    report = replace(REPORT, near=None)
+def test_nothing_is_told_of_what_was_not_looked_for() -> None:
+    report = replace(REPORT, near=None, evaluation=None)
     assert "compared" not in report.text()
+    assert "recall" not in report.text()
     assert report.to_json()["near_duplicates"] is None
+    assert report.to_json()["evaluation"] is None
 
 
 def test_a_build_with_nothing_new_says_so_in_one_line() -> None:

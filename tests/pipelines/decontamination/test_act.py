@@ -10,6 +10,7 @@ import pytest
 
 from lineage.errors import ConfigError
 from pipelines.decontamination.act import Decontamination, decontamination_rules
+from pipelines.decontamination.recall import Recall
 from pipelines.rules.decide import decide
 from pipelines.spec.decontamination import DecontaminationSpec, decontamination_spec
 from tests.pipelines.decontamination.evaluation import OTHER, QUESTION, column, sample_texts
@@ -58,12 +59,12 @@ def test_items_and_n_grams_are_its_identity_and_the_threshold_is_not(tmp_path: P
     assert len(others - {first}) == 4
 
 
-def test_recall_is_told_by_mutation(tmp_path: Path) -> None:
+def test_the_evaluation_tells_items_and_recall_by_mutation(tmp_path: Path) -> None:
     found, _ = act(tmp_path, QUESTION, OTHER, "Yes.")
-    recall = found.recall(column(*sample_texts("udhr", 10)), seed=1)
-    assert (recall["embedded"].found, recall["embedded"].injected) == (10, 10)
-    assert recall == found.recall(column(*sample_texts("udhr", 10)), seed=1)
-    assert (found.counts.items, found.counts.indexed, found.counts.too_short) == (3, 2, 1)
+    told = found.evaluation(column(*sample_texts("udhr", 10)), seed=1)
+    assert told.recall["embedded"] == Recall(found=10, injected=10)
+    assert told == found.evaluation(column(*sample_texts("udhr", 10)), seed=1)
+    assert (told.counts.items, told.counts.indexed, told.counts.too_short) == (3, 2, 1)
 
 
 def test_sets_without_an_item_of_any_length_are_refused(tmp_path: Path) -> None:

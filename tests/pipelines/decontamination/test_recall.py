@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipelines.decontamination.mutations import MUTATIONS, inject
-from pipelines.decontamination.recall import MOST_INJECTED, Recall, measure_recall
+from pipelines.decontamination.recall import MOST_INJECTED, Recall, measure_recall, sampled
 from tests.pipelines.decontamination.evaluation import (
     CHINESE,
     OTHER,
@@ -65,6 +70,31 @@ def test_without_documents_or_items_nothing_is_injected() -> None:
     assert measure_recall(index(*ITEMS), empty, column(*ITEMS), 200_000, chance()) == nothing
     short = index("too short")
     assert measure_recall(short, column("a"), column("too short"), 200_000, chance()) == nothing
+
+
+def documents(numbers: list[int]) -> pa.Table:
+    """A document a number; every seventh is too long to take an item."""
+    keys = [hashlib.sha256(b"%d" % number).digest() for number in numbers]
+    lengths = [70_000 if number % 7 == 0 else 100 for number in numbers]
+    columns = {"shuffle_key": pa.array(keys, pa.binary(32)), "num_chars": pa.array(lengths)}
+    return pa.table(columns | {"number": numbers})
+
+
+@given(st.lists(st.integers(0, 400), unique=True), st.data())
+def test_the_sample_is_the_same_in_any_order_of_documents(
+    numbers: list[int], data: st.DataObject
+) -> None:
+    def chosen(order: list[int]) -> list[int]:
+        table = documents(order)
+        kept = np.array([row for row, n in enumerate(order) if n % 2], np.int64)
+        found: list[int] = table["number"].take(pa.array(sampled(table, kept))).to_pylist()
+        return found
+
+    first = chosen(numbers)
+    assert chosen(data.draw(st.permutations(numbers))) == first
+    able = {n for n in numbers if n % 2 and n % 7}
+    assert set(first) <= able
+    assert len(first) == min(len(able), MOST_INJECTED)
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
