@@ -66,6 +66,15 @@ def test_writing_a_default_out_changes_no_digest_and_a_change_does(tmp_path: Pat
     assert load(tmp_path, SMALL.replace("seed = 7", "seed = 8")).digest() != digest
 
 
+def test_a_key_that_came_later_stands_in_the_digest_only_where_it_is_used(tmp_path: Path) -> None:
+    old = load(tmp_path, SMALL + "[duplicates]\nnear = true\n")
+    written: dict[str, object] = spec_to_json(old)["duplicates"]  # type: ignore[assignment]
+    assert not {"largest_cluster", "against"} & written.keys()
+    for used in ('against = ["other"]', "largest_cluster = 9"):
+        new = load(tmp_path, SMALL + f"[duplicates]\nnear = true\n{used}\n")
+        assert new.digest() != old.digest()
+
+
 @pytest.mark.parametrize(
     "format_",
     [

@@ -151,6 +151,22 @@ def test_what_another_dataset_published_makes_way(
     assert not fresh.build().published
 
 
+def test_a_text_that_is_cleaned_otherwise_there_makes_way_too(fresh: World) -> None:
+    base(fresh)
+    code = "def shout(documents):\n    import pyarrow as pa\n"
+    code += (
+        "    return pa.table({'text': [text + '!' for text in documents['text'].to_pylist()]})\n"
+    )
+    (fresh.root / "transforms").mkdir()
+    (fresh.root / "transforms" / "mine.py").write_text(code)
+    fresh.write_spec(against('"base"') + '[[transforms]]\nfunction = "mine:shout"\n')
+    fresh.build()
+    with fresh.read() as book:
+        rows = book.table("decisions").filter(pc.field("rule") == "published.base@v1").to_pylist()
+    assert len(rows) == 2
+    assert all(row["survivor_id"] for row in rows)
+
+
 def test_a_bare_name_is_the_newest_version_and_a_pinned_one_stays(fresh: World) -> None:
     base(fresh)
     third = texts(fresh, 3)[2]
