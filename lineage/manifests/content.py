@@ -25,7 +25,7 @@ class SourceInfo:
         name: the source's name in the spec; its place in the list is the source ordinal.
         licence: SPDX expression.
         source_class: as the spec says, such as ``public_dataset``.
-        collected: ``YYYY-MM``.
+        collected: ``YYYY-MM``, or ``unknown``.
     """
 
     name: str

@@ -29,7 +29,9 @@ STRUCTURED = frozenset({"jsonl", "json", "csv", "tsv", "parquet", "arrow"})
 ENCODED = frozenset({"csv", "tsv", "text", "markdown", "html", "warc"})
 # Formats that are pages: their text is extracted.
 PAGES = frozenset({"html", "warc"})
-# The classes of the European template for summaries of training content.
+# What is said of where a corpus came from that was made before it was brought here.
+UNKNOWN_ORIGIN, UNKNOWN_MONTH = "unknown_before_import", "unknown"
+# The classes of the European template for summaries of training content, and that one.
 SOURCE_CLASSES = (
     "public_dataset",
     "licensed",
@@ -38,6 +40,7 @@ SOURCE_CLASSES = (
     "user",
     "synthetic",
     "other",
+    UNKNOWN_ORIGIN,
 )
 # By the ending of a file name; the ending of a compression is taken off first.
 FORMAT_OF_ENDING = {
@@ -79,7 +82,7 @@ class SourceSpec:
         format: one of `FORMATS`.
         licence: SPDX expression in canonical spelling.
         source_class: one of `SOURCE_CLASSES`.
-        collected: ``YYYY-MM``.
+        collected: ``YYYY-MM``, or ``unknown`` where the origin is.
         text: the field that holds the text: a name, a path such as ``meta.body``, or a
             template such as ``{title}\n\n{body}``; unused where records have no fields.
         id: the field that holds the record's own id, or None.
@@ -118,16 +121,14 @@ def source_spec(table: object, where: str) -> SourceSpec:
     path = fields.text("path")
     format_ = fields.choice("format", FORMATS) if "format" in fields else _guess(fields, path)
     _refuse_strangers(fields, format_)
-    collected = fields.text("collected")
-    if not _MONTH.match(collected):
-        fields.refuse("collected", f"{collected!r} is no month", "write it as YYYY-MM")
+    source_class = fields.choice("source_class", SOURCE_CLASSES)
     return SourceSpec(
         name=name,
         path=path,
         format=format_,
         licence=_licence(fields),
-        source_class=fields.choice("source_class", SOURCE_CLASSES),
-        collected=collected,
+        source_class=source_class,
+        collected=_collected(fields, source_class),
         text=fields.text("text", "text"),
         id=fields.text("id") if "id" in fields else None,
         url=fields.text("url") if "url" in fields else None,
@@ -146,6 +147,14 @@ def _refuse_strangers(fields: Fields, format_: str) -> None:
     for key, formats in (("encoding", ENCODED), ("extract", PAGES), ("delimiter", {"csv"})):
         if key in fields and format_ not in formats:
             fields.refuse(key, f"format {format_} knows no such thing", f"leave `{key}` out")
+
+
+def _collected(fields: Fields, source_class: str) -> str:
+    collected = fields.text("collected")
+    unknown = source_class == UNKNOWN_ORIGIN and collected == UNKNOWN_MONTH
+    if not unknown and not _MONTH.match(collected):
+        fields.refuse("collected", f"{collected!r} is no month", "write it as YYYY-MM")
+    return collected
 
 
 def _encoding(fields: Fields, format_: str) -> str:

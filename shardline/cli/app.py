@@ -9,7 +9,7 @@ from typing import NoReturn
 import typer
 
 from lineage.errors import ShardlineError, Unavailable
-from shardline.cli import approve, audit, build, demo, init, preview, report, schedule, tier
+from shardline.cli import adopt, approve, audit, build, demo, init, preview, report, schedule, tier
 
 INTERRUPTED = 130
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("init")(init.init)
 app.command("build")(build.build)
+app.command("adopt")(adopt.adopt)
 app.command("preview")(preview.preview)
 app.command("versions")(build.versions)
 app.command("approve")(approve.approve)
