@@ -70,4 +70,5 @@ def _runs(text: str) -> NDArray[np.uint64]:
     for place in range(width):
         mixed = (mixed ^ codes[place : len(codes) - width + 1 + place]) * _PRIME
         mixed ^= mixed >> np.uint64(32)
-    return np.unique(mixed)
+    mixed.sort()
+    return np.asarray(mixed[np.append(True, mixed[1:] != mixed[:-1])])
