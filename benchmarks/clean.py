@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One core of cleaning: signals, near duplicates, repair, languages, pages of HTML.
+"""One core of cleaning: signals, near duplicates, repair, languages, evaluation items, HTML.
 
     python benchmarks/clean.py --input DIR --peers DIR [--html DIR]
     python benchmarks/clean.py --quick
@@ -34,6 +34,7 @@ from benchmarks.figures import Figure
 from benchmarks.inputs import take
 from pipelines.clean.act import Act
 from pipelines.clean.repair import repairs
+from pipelines.decontamination.act import Decontamination
 from pipelines.dedup.choose import choose
 from pipelines.dedup.crowds import crowds
 from pipelines.dedup.minhash import band_keys
@@ -43,11 +44,13 @@ from pipelines.signals.catalogue import SIGNALS
 from pipelines.signals.language import Language
 from pipelines.signals.measured import Measured, pieces
 from pipelines.signals.segments import Segmenter
+from pipelines.spec.decontamination import decontamination_spec
 from pipelines.spec.repair import RepairSpec
 from pipelines.spec.source import SourceSpec
 
 SAMPLE = ROOT / "shardline" / "data" / "sample"
 QUICK_MB = 10
+ITEMS, ITEM_WORDS = 20_000, 60
 WORDS, BANDS, ROWS, SIMILARITY = 5, 14, 8, 800_000
 PAGE_SOURCE = SourceSpec("pages", "*.html", "html", "CC0-1.0", "other", "2026-11")
 
@@ -89,6 +92,17 @@ def near(texts: pa.LargeStringArray) -> int:
     found = shingles(segmenter.segments_of(texts.take(pa.array(present))), WORDS)
     chosen = choose(found, crowd, member, SIMILARITY, containment=False)
     return int((chosen.survivor >= 0).sum())
+
+
+def looking_for_items(texts: pa.LargeStringArray, folder: Path) -> Decontamination:
+    """An act that looks for as many items as a usual collection of evaluation sets has.
+
+    They are words of the texts in another order, so hardly any text holds one.
+    """
+    words = np.array(" ".join(texts.slice(0, 2000).to_pylist()).split())
+    chosen = np.random.default_rng(1).integers(len(words), size=(ITEMS, ITEM_WORDS))
+    (folder / "items.txt").write_text("\n".join(map(" ".join, words[chosen])), "utf-8")
+    return Decontamination(decontamination_spec({"sets": ["items.txt"]}, "items"), folder)
 
 
 def write_pages(texts: pa.LargeStringArray, folder: Path, number: int) -> None:
@@ -137,6 +151,8 @@ def measure(
     }
     for act in repairs(RepairSpec(mojibake=True, controls=True, line_endings=True)):
         works[act.name] = (size, partial(act_work(act), texts))
+    items = looking_for_items(texts, rows.parent)
+    works[items.name] = (size, partial(act_work(items), texts))
     ours: dict[str, list[float]] = {name: [] for name in works}
     theirs: dict[str, list[float]] = {"near_duplicates": [], "html": []}
     for _, work in works.values():

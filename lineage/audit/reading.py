@@ -77,7 +77,7 @@ class Reading:
         return self._storages[version.name]
 
     def table(self, version: Version, name: str) -> pa.Table:
-        """A whole table of a version: ``decisions``, ``quarantine`` or ``partitions``."""
+        """A whole table of a version, such as ``decisions``."""
         parts = [
             self.read(version.dataset, stored)
             for stored in self.storage(version).objects

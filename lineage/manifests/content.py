@@ -102,7 +102,7 @@ class ContentManifest:
         sample_tokens: tokens in a sample.
         order: parameters of the order.
         sources, segments: in order.
-        tables: ``decisions``, ``quarantine`` and ``partitions``.
+        tables: ``decisions``, ``quarantine``, ``partitions`` and others, by name.
         books: the books of every stage.
     """
 

@@ -20,7 +20,8 @@ def report(
     """Write the report of a version: one page of HTML that stands by itself.
 
     The way of all records, drops by rule and source, histograms of every signal with the
-    thresholds, languages, licences, duplicates, masked findings, examples.
+    thresholds, languages, licences, duplicates, masked findings,
+    evaluation items, examples.
     """
     from flows.storage import workspace_tiers
     from lineage.audit.reading import Reading

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from lineage.digest import Digest, digest_of
 from pipelines.clean.nfc import Nfc
+from pipelines.decontamination.act import Decontamination
 from pipelines.probe import PROBE_TEXTS, behaviour_of
 from pipelines.rules.decide import rules_transform
 from pipelines.rules.rule import OneOf, Rule, Side
+from pipelines.spec.decontamination import decontamination_spec
 from pipelines.transform import Transform
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "transform.json"
@@ -58,8 +60,12 @@ def test_the_rules_are_one_transform_of_all_thresholds() -> None:
     assert rules_transform(rules[1:]).digest() != transform.digest()
 
 
-def test_what_cleaning_does_to_the_probe_is_that_of_the_vector() -> None:
+def test_what_cleaning_does_to_the_probe_is_that_of_the_vector(tmp_path: Path) -> None:
     vector = json.loads(VECTORS.read_text())
     rule = Rule("min_chars", "num_chars", Side.MIN, 1)
-    found = {t.name: str(t.behaviour) for t in (Nfc().transform(), rules_transform([rule]))}
+    (tmp_path / "a.txt").write_text("an item of eight words or perhaps of nine", encoding="utf-8")
+    looking = Decontamination(decontamination_spec({"sets": ["a.txt"]}, "a.toml"), tmp_path)
+    transforms = (Nfc().transform(), rules_transform([rule]), looking.transform())
+    assert looking.transform().parameters == vector["decontamination_parameters"]
+    found = {t.name: str(t.behaviour) for t in transforms}
     assert found == vector["clean_behaviours"]
