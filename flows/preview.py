@@ -31,8 +31,9 @@ from pipelines.dedup.crowds import crowds
 from pipelines.dedup.resolve import Resolving
 from pipelines.dedup.shingles import shingles
 from pipelines.ingest.chunk import Chunk
-from pipelines.ingest.files import SourceFile, list_files
-from pipelines.ingest.partition import FileRange, Partition, compression_of, plan_source
+from pipelines.ingest.files import SourceFile
+from pipelines.ingest.opening import LocalFiles, Opener, OpenFile, SourceFiles, blocks_of
+from pipelines.ingest.partition import FileRange, Partition, compression_of, plan_file, planned
 from pipelines.ingest.read import read_partition
 from pipelines.rules.decide import decide
 from pipelines.signals.segments import Segmenter
@@ -115,10 +116,10 @@ def _sampled(
     source: SourceSpec, root: Path, hasher: IdHasher, seed: int, wanted: int
 ) -> Iterator[Chunk]:
     """Chunks of a source until enough records were read; the last one is cut."""
-    found = 0
-    for partition in _partitions(source, root):
+    found, files = 0, LocalFiles(root)
+    for partition in _partitions(source, files):
         for chunk in read_partition(
-            partition, source, root, hasher, seed, chunk_bytes=_CHUNK_BYTES
+            partition, source, files, hasher, seed, chunk_bytes=_CHUNK_BYTES
         ):
             left = wanted - found
             yield Chunk(chunk.records.slice(0, left), chunk.quarantine)
@@ -127,45 +128,55 @@ def _sampled(
                 return
 
 
-def _partitions(source: SourceSpec, root: Path) -> Iterator[Partition]:
+def _partitions(source: SourceSpec, files: SourceFiles) -> Iterator[Partition]:
     """Parts of a source, at places that only its files' names choose."""
-    files = list_files(source, root)
-    ranked = sorted(files, key=lambda file: sha256(file.path.encode()).digest())
+    listed = files.list(source)
+    ranked = sorted(listed, key=lambda file: sha256(file.path.encode()).digest())
     if source.format != "jsonl":
         # Planning reads whole files, so only as many are taken as a preview can use.
         for file in islice(ranked, 64):
-            yield from plan_source(_only(source, file), root)
+            yield from _whole(source, file, files)
         return
     for file in ranked:
         if compression_of(source, file.path):
-            yield from plan_source(_only(source, file), root)
-        elif (part := _range_of_lines(root, file)) is not None:
-            data, at = part
-            ranges = (FileRange(file.path, at, len(data), at),)
-            yield Partition(source.name, "jsonl", "", ranges, digest_of(data), len(data))
+            yield from _whole(source, file, files)
+        elif (part := _range_of_lines(source, file, files)) is not None:
+            content = digest_of(part[0])
+            ranges = (FileRange(file.path, part[1], len(part[0]), part[1], state=file.state),)
+            yield Partition(source.name, "jsonl", "", ranges, content, len(part[0]))
 
 
-def _only(source: SourceSpec, file: SourceFile) -> SourceSpec:
-    names = {name: getattr(source, name) for name in SourceSpec.__slots__}
-    return SourceSpec(**(names | {"path": file.path}))
+def _whole(source: SourceSpec, file: SourceFile, files: SourceFiles) -> list[Partition]:
+    plan = plan_file(source, file, files)
+    # An archive may hold nothing of the format.
+    return planned(source, [plan]) if plan.partitions or plan.small else []
 
 
-def _range_of_lines(root: Path, file: SourceFile) -> tuple[bytes, int] | None:
+def _range_of_lines(
+    source: SourceSpec, file: SourceFile, files: SourceFiles
+) -> tuple[bytes, int] | None:
     """Whole lines from a place in a file, and the place; None for an empty file."""
     room = max(file.size_bytes - _RANGE_BYTES, 0)
     start = int.from_bytes(sha256(file.path.encode()).digest()[:8], "big") % (room + 1)
-    with (root / file.path).open("rb") as opened:
-        opened.seek(start)
-        if start:
-            opened.readline()
-        at = opened.tell()
-        data = opened.read(_RANGE_BYTES)
-        data += opened.readline()
-        if not data:
+    with Opener(source, files) as opener, opener.open(file.path, file.state) as opened:
+        at = _line_end(opened, start) if start else 0
+        if at == opened.size_bytes:
             # One long line was passed over: the start of the file is as good.
-            opened.seek(0)
-            at, data = 0, opened.readline()
+            at, end = 0, _line_end(opened, 0)
+        else:
+            end = _line_end(opened, at + _RANGE_BYTES)
+        data = opened.read_at(at, end - at)
     return (data, at) if data else None
+
+
+def _line_end(opened: OpenFile, at: int) -> int:
+    """Where the line ends in which a byte lies, or the file."""
+    for block in blocks_of(opened, at, opened.size_bytes):
+        found = block.find(b"\n")
+        if found >= 0:
+            return at + found + 1
+        at += len(block)
+    return opened.size_bytes
 
 
 def _judged(cleaned: Cleaned, cleaning: Cleaning, partition: int, source: int) -> pa.Table:

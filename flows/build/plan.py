@@ -15,6 +15,7 @@ from lineage.versions import Version, find_version, latest_version
 from lineage.workspace import Workspace
 from pipelines.clean.cleaning import Cleaning
 from pipelines.dedup.repeated import Repeated
+from pipelines.ingest.opening import LocalFiles
 from pipelines.ingest.partition import Partition, plan_source
 from pipelines.ingest.read import read_transform
 from pipelines.rules.decide import rules_transform
@@ -169,7 +170,7 @@ def _partitions(
     tallied = _tallied(spec, acts)
     for ordinal, source in enumerate(spec.sources):
         read = read_transform(source, spec.seed).digest()
-        for partition in plan_source(source, workspace.root):
+        for partition in plan_source(source, LocalFiles(workspace.root)):
             work = {
                 "content": partition.content,
                 "compression": partition.compression,

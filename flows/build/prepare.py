@@ -23,6 +23,7 @@ from pipelines.books import Books, book_ingest
 from pipelines.clean.act import FINDINGS
 from pipelines.clean.clean import bands_schema, clean_records, signals_schema
 from pipelines.ingest.chunk import Chunk
+from pipelines.ingest.opening import LocalFiles
 from pipelines.ingest.read import read_partition
 from pipelines.schema import DOCUMENTS, QUARANTINE
 from storage_tiers.stage import StagePart
@@ -102,9 +103,8 @@ class _Work:
 
     def run(self) -> None:
         at, partition = self._at, self._planned.partition
-        chunks = read_partition(
-            partition, self._source, at.workspace.root, self._hasher, at.spec.seed
-        )
+        files = LocalFiles(at.workspace.root)
+        chunks = read_partition(partition, self._source, files, self._hasher, at.spec.seed)
         while True:
             with self._timed("ingest"):
                 chunk = next(chunks, None)

@@ -125,7 +125,7 @@ def partition_table(partitions: Sequence[PlannedPartition]) -> pa.Table:
             "key": item.key.raw,
             "content": item.partition.content.raw,
             "source": item.partition.source,
-            "path": item.partition.files[0].path,
+            "path": item.partition.files[0].shown,
             "start": item.partition.files[0].start,
             "num_files": len(item.partition.files),
             "num_bytes": item.partition.num_bytes,
@@ -149,7 +149,7 @@ def _places(
 ) -> list[pa.Array]:
     """Source names, paths and offsets of rows; null where the partition is below zero."""
     places = [
-        (item.partition.source, file.path, file.offset_base)
+        (item.partition.source, file.shown, file.offset_base)
         for item in plan.partitions
         for file in item.partition.files
     ]

@@ -37,6 +37,7 @@ from pipelines.dedup.tally import (
     bucket_bounds,
     bucket_runs,
 )
+from pipelines.ingest.opening import LocalFiles
 from pipelines.ingest.read import read_partition
 from pipelines.spec.repeated import RepeatedSpec
 from storage_tiers.stage import StageEntry, StagePart, StageStore
@@ -118,7 +119,8 @@ class _Tallying:
         source = at.spec.sources[self._planned.source]
         acts, hasher = at.cleaning.before(Repeated.name), at.workspace.id_hasher()
         spec = _repeated_spec(at.spec.repeated)
-        for chunk in read_partition(partition, source, at.workspace.root, hasher, at.spec.seed):
+        files = LocalFiles(at.workspace.root)
+        for chunk in read_partition(partition, source, files, hasher, at.spec.seed):
             cleaned = clean_records(chunk.records, acts, source.name, hasher)
             texts = cleaned.documents["text"].combine_chunks()
             self._pending.append(part_pairs(texts, spec))

@@ -13,8 +13,8 @@ tests/vectors/partition_cuts.json holds it.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numba
 import numpy as np
@@ -22,12 +22,37 @@ from numpy.typing import NDArray
 
 from lineage.digest import Digest
 from lineage.errors import Conflict
+from pipelines.ingest.opening import OpenFile
 
 _MIN_SHARE = 16
 _MAX_TARGETS = 4
 _BLOCK_BYTES = 1 << 20
 _PAD = 16
 _MORE, _CUT = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of bytes of a file that is not cut any further.
+
+    Attributes:
+        start: its first byte.
+        size: bytes.
+        base: what lies before it, unpacked.
+        digest: of its bytes.
+        skip: bytes in front of its first record, unpacked.
+        end: where what it needs ends in the file; more than `size` where its last record
+            goes on behind it.
+        stop: where its last record ends, unpacked, unless that is where its bytes end.
+    """
+
+    start: int
+    size: int
+    base: int
+    digest: Digest
+    skip: int = 0
+    end: int = 0
+    stop: int | None = None
 
 
 def cut_positions(sizes: Sequence[int], digests: Sequence[Digest], target: int) -> list[int]:
@@ -39,36 +64,62 @@ def cut_positions(sizes: Sequence[int], digests: Sequence[Digest], target: int) 
         target: mean size of a part, in bytes.
     """
     ends: list[int] = []
-    start, size = 0, 0
-    best, best_end = 2.0, 0
-    i = 0
-    while i < len(sizes):
+    start = 0
+    while start < len(sizes):
+        start = _end_of_part(sizes, digests, start, target)
+        ends.append(start)
+    return ends
+
+
+def cut_runs(pieces: Iterable[Piece], target: int) -> Iterator[list[Piece]]:
+    """The same parts as `cut_positions` makes, of pieces that come one by one.
+
+    Holds the pieces of four targets.
+    """
+    held: list[Piece] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += piece.size
+        # So much always holds a cut: later pieces change nothing about it.
+        if size >= _MAX_TARGETS * target:
+            part, held = _first_part(held, target)
+            size -= sum(piece.size for piece in part)
+            yield part
+    while held:
+        part, held = _first_part(held, target)
+        yield part
+
+
+def _first_part(held: list[Piece], target: int) -> tuple[list[Piece], list[Piece]]:
+    sizes, digests = [piece.size for piece in held], [piece.digest for piece in held]
+    end = _end_of_part(sizes, digests, 0, target)
+    return held[:end], held[end:]
+
+
+def _end_of_part(sizes: Sequence[int], digests: Sequence[Digest], start: int, target: int) -> int:
+    size, best, best_end = 0, 2.0, len(sizes)
+    for i in range(start, len(sizes)):
         size += sizes[i]
         share = (int.from_bytes(digests[i].raw[:8], "little") >> 11) * 2.0**-53
         score = share / max(sizes[i], 1)
         if size >= target and score < best:
             best, best_end = score, i + 1
-        i += 1
         if size * _MIN_SHARE >= target and score * target < 1.0:
-            start = i
-        elif size >= _MAX_TARGETS * target:
-            start = i = best_end
-        else:
-            continue
-        ends.append(start)
-        size, best = 0, 2.0
-    return ends if start == len(sizes) else [*ends, len(sizes)]
+            return i + 1
+        if size >= _MAX_TARGETS * target:
+            return best_end
+    return len(sizes)
 
 
-def next_cut(file: int, start: int, end: int, target: int) -> int:
+def next_cut(file: OpenFile, start: int, end: int, target: int) -> int:
     """Where the partition that starts at a line ends: behind a line feed, or at `end`.
 
     Holds one block of 1 MiB; lines of any length.
 
     Args:
-        file: descriptor of a file open for reading.
         start: offset in bytes of the partition's first line.
-        end: size of the file in bytes.
+        end: offset of the end of the lines, usually of the file.
         target: mean size of a partition in bytes.
 
     Raises:
@@ -80,7 +131,7 @@ def next_cut(file: int, start: int, end: int, target: int) -> int:
     carry = (state, np.zeros(1, dtype=np.uint64), np.full(1, 2.0))
     position, held = start, 0
     while position + held < end:
-        data = os.pread(file, min(_BLOCK_BYTES - held, end - position - held), position + held)
+        data = file.read_at(position + held, min(_BLOCK_BYTES - held, end - position - held))
         if not data:
             raise Conflict("a source file became shorter while it was read", "build again")
         block[held : held + len(data)] = np.frombuffer(data, dtype=np.uint8)

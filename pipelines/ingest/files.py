@@ -17,7 +17,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from lineage.errors import ConfigError, NotFound, Unavailable
-from pipelines.spec.source import COMPRESSIONS, FORMAT_OF_ENDING, SourceSpec
+from pipelines.ingest.endings import SEEKABLE, archive_of, endings_of, is_of
+from pipelines.spec.source import SourceSpec
 
 _MAGIC = frozenset("*?[")
 _ANY_DEPTH = "**"
@@ -28,12 +29,15 @@ class SourceFile:
     """One file of a source.
 
     Attributes:
-        path: posix path relative to the workspace's root, or absolute where outside it.
+        path: posix path relative to the workspace's root, or absolute where outside it; of
+            an object ``s3://``.
         size_bytes: its size when it was listed.
+        state: of an object in a store, what changes when it is replaced; else empty.
     """
 
     path: str
     size_bytes: int
+    state: str = ""
 
 
 @contextmanager
@@ -85,23 +89,19 @@ def list_files(source: SourceSpec, root: Path) -> list[SourceFile]:
     if not found:
         raise NotFound(f"{what}: nothing matches", f"no {source.format} file lies there")
     bounds = _Bounds(root, path)
-    return sorted(_checked(source, file, bounds) for file in sorted(set(found)))
+    return sorted(_checked(source, file, bounds) for file in sorted(set(found), key=str))
+
+
+def in_folder(source: SourceSpec, name: str) -> bool:
+    """Whether a file of a folder that a source names is one of its files, by its ending."""
+    if is_of(name, endings_of(source.format)):
+        return True
+    return source.format not in SEEKABLE and bool(archive_of(name))
 
 
 def _below(source: SourceSpec, folder: Path) -> list[Path]:
-    endings = tuple(
-        ending + packed
-        for ending, format_ in FORMAT_OF_ENDING.items()
-        if format_ == source.format
-        for packed in ("", *(COMPRESSIONS if format_ not in ("parquet", "arrow") else ()))
-    )
     found = _expand(folder, (_ANY_DEPTH,), ())
-    return [file for file in found if _is_of(file.name.lower(), endings)]
-
-
-def _is_of(name: str, endings: tuple[str, ...]) -> bool:
-    # What Hugging Face datasets keep of work in between is no data of the dataset.
-    return name.endswith(endings) and not (name.startswith("cache-") and name.endswith(".arrow"))
+    return [file for file in found if in_folder(source, file.name)]
 
 
 def _glob(pattern: Path) -> list[Path]:
@@ -164,9 +164,8 @@ class _Bounds:
         return self._folders[file.parent]
 
     def name(self, file: Path) -> str:
-        if file.is_relative_to(self._root):
-            return file.relative_to(self._root).as_posix()
-        return file.as_posix()
+        # As strings: a million paths cost pathlib a minute.
+        return file.as_posix().removeprefix(f"{self._root.as_posix()}/")
 
     def _real(self, path: Path) -> bool:
         return Path(os.path.realpath(path)).is_relative_to(self._bound)

@@ -6,231 +6,232 @@ time, no place in a file. What was built from the same content is used again.
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
-from lineage.digest import Digest, digest_of, digest_of_file, frame
-from lineage.errors import ConfigError
-from pipelines.ingest.cuts import cut_positions, next_cut
-from pipelines.ingest.files import SourceFile, list_files, reading
-from pipelines.ingest.rowgroups import CorruptParquet, RowGroups
-from pipelines.spec.source import COMPRESSIONS, SourceSpec
+from lineage.errors import NotFound
+from pipelines.ingest.archives import archive_ranges
+from pipelines.ingest.cuts import cut_runs, next_cut
+from pipelines.ingest.endings import compression_of
+from pipelines.ingest.files import SourceFile
+from pipelines.ingest.grouping import Partition, Whole, alone, grouped, partition_content
+from pipelines.ingest.members import digest_of_range, pieces_of, survey
+from pipelines.ingest.opening import Opener, OpenFile, SourceFiles, local_root
+from pipelines.ingest.ranges import FileRange
+from pipelines.ingest.rows import broken_content, row_groups_content, row_runs
+from pipelines.spec.source import SourceSpec
+
+__all__ = [
+    "FilePlan",
+    "FileRange",
+    "Partition",
+    "broken_content",
+    "compression_of",
+    "plan_file",
+    "plan_source",
+    "planned",
+    "row_groups_content",
+]
 
 TARGET_BYTES = 16 << 20
-_READ_BYTES = 1 << 20
-# Opening a file costs about as much as reading this many bytes.
-_FILE_COST_BYTES = 4096
+# What is smaller than this share of a partition is taken together with others.
+_SMALL_SHARE = 4
+# Text that is packed takes about this share of its bytes.
+_PACKED_SHARE = 4
+# Digests and system calls leave Python alone, so that threads share the work.
+_THREADS = min(8, os.cpu_count() or 1)
+# A file is handed over with some of its neighbours: a small one costs less than a thread's wait.
+_FILES_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class FileRange:
-    """A part of a file.
+class FilePlan:
+    """What one file gives to the plan of its source.
 
     Attributes:
-        path: posix path relative to the workspace's root, or absolute where outside it.
-        start: first byte, or first row group of a Parquet file.
-        length: number of bytes, or of row groups; 0 is an empty or a broken file.
-        offset_base: what a record's offset counts from: the first byte of plain lines, the
-            first row of row groups, else 0.
+        partitions: cut out of it, in its order.
+        small: too small to be partitions of their own: the file itself, or members of it.
     """
 
-    path: str
-    start: int
-    length: int
-    offset_base: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """One unit of work.
-
-    Attributes:
-        source: name of the source.
-        format: one of `pipelines.spec.source.FORMATS`.
-        compression: ``gz``, ``zst``, ``bz2``, ``xz`` or empty.
-        files: ranges, in the order in which they are read.
-        content: of plain JSONL, SHA-256 of the bytes; else SHA-256 over a frame of the
-            digests of files or row groups.
-        num_bytes: bytes in the files, compressed where they are.
-    """
-
-    source: str
-    format: str
-    compression: str
-    files: tuple[FileRange, ...]
-    content: Digest
-    num_bytes: int
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is made of whole files, not of lines or row groups of one."""
-        return self.format not in ("jsonl", "parquet") or bool(self.compression)
+    partitions: tuple[Partition, ...]
+    small: tuple[Whole, ...]
 
 
 def plan_source(
-    source: SourceSpec, root: Path, target_bytes: int = TARGET_BYTES
+    source: SourceSpec, files: SourceFiles, target_bytes: int = TARGET_BYTES
 ) -> list[Partition]:
     """Cuts a whole source into partitions; reads every byte once or twice.
 
+    The same as `planned` of `plan_file` of each file that `files` lists. Members of big
+    compressed streams and of compressed archives are found by unpacking them once.
+
     Args:
-        root: the workspace's root.
+        files: who lists and opens the source's files.
         target_bytes: mean size of a partition, 1 or more.
 
     Raises:
-        NotFound: nothing matches the source's path.
+        NotFound: nothing matches the source's path, or archives hold nothing of its format.
         ConfigError: the path names something that is no readable file.
-        Conflict: a file became shorter meanwhile.
-        Unavailable: the disk does not answer.
+        Conflict: a file became shorter meanwhile, or an object was replaced.
+        AccessDenied: an object store refuses.
+        Unavailable: the disk or the store does not answer.
     """
-    files = list_files(source, root)
-    whole: dict[str, list[SourceFile]] = {}
-    parts: list[Partition] = []
-    for file in files:
-        compression = compression_of(source, file.path)
-        if source.format in ("jsonl", "parquet") and not compression:
-            parts += plan_file(source, file, root, target_bytes)
-        else:
-            whole.setdefault(compression, []).append(file)
-    for compression, group in sorted(whole.items()):
-        parts += plan_whole_files(source, group, root, compression, target_bytes)
-    return parts
+    listed = files.list(source)
+    some = [listed[at : at + _FILES_AT_ONCE] for at in range(0, len(listed), _FILES_AT_ONCE)]
+
+    def plan(part: list[SourceFile]) -> list[FilePlan]:
+        return [plan_file(source, file, files, target_bytes) for file in part]
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        plans = threads.map(plan, some)
+        return planned(source, (item for part in plans for item in part), target_bytes)
 
 
 def plan_file(
-    source: SourceSpec, file: SourceFile, root: Path, target_bytes: int = TARGET_BYTES
-) -> Iterator[Partition]:
-    """Cuts one plain JSONL or Parquet file; files can be planned side by side.
+    source: SourceSpec, file: SourceFile, files: SourceFiles, target_bytes: int = TARGET_BYTES
+) -> FilePlan:
+    """Plans one file; files can be planned side by side, in any process.
+
+    Memory: a few MiB, and what the plan itself is: some 500 bytes a member or a cut.
 
     Raises:
-        NotFound, ConfigError, Conflict, Unavailable: as `plan_source`.
+        NotFound, ConfigError, Conflict, AccessDenied, Unavailable: as `plan_source`.
     """
-    with reading(f"source {source.name}: {file.path!r}"):
-        if source.format == "parquet":
-            yield from _plan_parquet(source, file, root, target_bytes)
+    with Opener(source, files) as opener, opener.open(file.path, file.state) as opened:
+        found = list(_Planning(source, file, opened, files, target_bytes).found())
+    partitions = [item for item in found if isinstance(item, Partition)]
+    small = []
+    for item in found:
+        if isinstance(item, Partition):
+            continue
+        if item.num_bytes * _SMALL_SHARE < target_bytes:
+            small.append(item)
         else:
-            yield from _plan_lines(source, file, root, target_bytes)
+            partitions.append(alone(source.name, source.format, item))
+    return FilePlan(tuple(partitions), tuple(small))
 
 
-def plan_whole_files(
-    source: SourceSpec,
-    files: Sequence[SourceFile],
-    root: Path,
-    compression: str,
-    target_bytes: int = TARGET_BYTES,
+def planned(
+    source: SourceSpec, plans: Iterable[FilePlan], target_bytes: int = TARGET_BYTES
 ) -> list[Partition]:
-    """Groups whole files, so that a million small ones are few partitions.
-
-    They are taken by digest, not by path: a name changes nothing.
+    """The partitions of a source, from the plans of its files in their sorted order.
 
     Raises:
-        NotFound, ConfigError, Unavailable: as `plan_source`.
+        NotFound: there is nothing to read.
     """
-    found = []
-    for file in files:
-        with reading(f"source {source.name}: {file.path!r}"):
-            found.append((digest_of_file(root / file.path), file))
-    found.sort()
-    sizes = [file.size_bytes + _FILE_COST_BYTES for _, file in found]
-    digests = [digest for digest, _ in found]
-    parts, start = [], 0
-    for end in cut_positions(sizes, digests, target_bytes):
-        ranges = tuple(FileRange(file.path, 0, file.size_bytes) for _, file in found[start:end])
-        content = files_content(compression, digests[start:end])
-        num_bytes = sum(part.length for part in ranges)
-        parts.append(Partition(source.name, source.format, compression, ranges, content, num_bytes))
-        start = end
+    parts: list[Partition] = []
+    small: list[Whole] = []
+    for plan in plans:
+        parts += plan.partitions
+        small += plan.small
+    parts += grouped(source.name, source.format, small, target_bytes)
+    if not parts:
+        raise NotFound(
+            f"source {source.name}: {source.path}: nothing matches",
+            f"no {source.format} file lies in these archives",
+        )
     return parts
 
 
-def files_content(compression: str, digests: Sequence[Digest]) -> Digest:
-    """The content digest of a group of whole files; the same bytes read plain are others."""
-    parts = (digest.raw for digest in digests)
-    return digest_of(frame(b"shardline/files/v1", compression.encode(), *parts))
+class _Planning:
+    """One open file on its way into partitions."""
 
+    def __init__(
+        self,
+        source: SourceSpec,
+        file: SourceFile,
+        opened: OpenFile,
+        files: SourceFiles,
+        target_bytes: int,
+    ) -> None:
+        self._source, self._file, self._opened, self._files = source, file, opened, files
+        self._target = target_bytes
 
-def broken_content(digest: Digest) -> Digest:
-    """The content digest of a Parquet file whose footer cannot be read, or has no rows."""
-    return digest_of(frame(b"shardline/no-row-groups/v1", digest.raw))
+    def found(self) -> Iterator[Partition | Whole]:
+        """Partitions, and what may be taken together with others."""
+        source, opened = self._source, self._opened
+        compression = compression_of(source, self._file.path)
+        whole = FileRange(self._file.path, 0, opened.size_bytes, state=self._file.state)
+        if compression in ("zip", "tar"):
+            yield from self._members(compression)
+        elif compression.startswith("tar."):
+            yield from self._compressed_archive(compression)
+        elif source.format == "parquet":
+            yield from self._rows()
+        elif compression:
+            yield from self._packed(whole, compression)
+        else:
+            yield from self._plain(whole)
 
+    def _plain(self, whole: FileRange) -> Iterator[Partition | Whole]:
+        """A plain file, or a member that lies in its archive as it is."""
+        if self._source.format != "jsonl" or whole.length * _SMALL_SHARE < self._target:
+            yield self._whole("", whole)
+            return
+        start, end = whole.start, whole.start + whole.length
+        while start < end:
+            cut = next_cut(self._opened, start, end, self._target)
+            # The bytes were read a moment ago by the search for the cut.
+            content = digest_of_range(self._opened, start, cut)
+            base = start - whole.start
+            part = replace(
+                whole, start=start, length=cut - start, offset_base=base, content=content
+            )
+            yield alone(self._source.name, "jsonl", Whole("", part, part.length))
+            start = cut
 
-def compression_of(source: SourceSpec, path: str) -> str:
-    """A compression by the ending, or empty.
+    def _packed(self, whole: FileRange, compression: str) -> Iterator[Partition | Whole]:
+        source, opened = self._source, self._opened
+        seen = survey(opened, source.format, compression)
+        target = max(self._target // _PACKED_SHARE, 1)
+        if not seen.members or whole.length < target:
+            yield Whole(compression, replace(whole, content=seen.digest), whole.length)
+            return
+        runs = cut_runs(pieces_of(opened, source.format, compression), target)
+        for run in runs:
+            first, last = run[0], run[-1]
+            part = replace(
+                whole,
+                start=first.start,
+                length=last.end - first.start,
+                offset_base=first.base,
+                skip=first.skip,
+                take=None if last.stop is None else last.stop - first.base,
+            )
+            part = part.with_content(digest_of_range(opened, first.start, last.end))
+            num_bytes = sum(piece.size for piece in run)
+            yield alone(source.name, source.format, Whole(compression, part, num_bytes))
 
-    Raises:
-        ConfigError: a compressed file of a format that is compressed inside.
-    """
-    ending = Path(path).suffix.lower()
-    compression = COMPRESSIONS.get(ending, "")
-    if compression and source.format in ("parquet", "arrow"):
-        raise ConfigError(
-            f"source {source.name}: {path!r}: {source.format} files are not read from {ending}",
-            "unpack it first",
-        )
-    return compression
+    def _rows(self) -> Iterator[Partition | Whole]:
+        root = local_root(self._files, self._source)
+        runs = list(row_runs(self._file, root / self._file.path, self._target))
+        if len(runs) == 1:
+            yield runs[0]
+            return
+        for run in runs:
+            yield alone(self._source.name, "parquet", run)
 
+    def _members(self, kind: str) -> Iterator[Partition | Whole]:
+        for part in archive_ranges(self._source, self._file, self._opened, kind):
+            inner = "" if part.unreadable else compression_of(self._source, part.member)
+            if part.packed is None and part.unreadable is None and not inner:
+                yield from self._plain(part)
+            else:
+                yield Whole(inner, part, part.length)
 
-@contextmanager
-def _descriptor(path: Path) -> Iterator[int]:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        yield file
-    finally:
-        os.close(file)
+    def _compressed_archive(self, kind: str) -> Iterator[Partition | Whole]:
+        """One stream, which cannot be entered in the middle: one partition."""
+        source, opened = self._source, self._opened
+        members = tuple(archive_ranges(source, self._file, opened, kind))
+        if members:
+            content = digest_of_range(opened, 0, opened.size_bytes)
+            whole = partition_content(source.format, kind, [content])
+            yield Partition(source.name, source.format, kind, members, whole, opened.size_bytes)
 
-
-def _plan_lines(
-    source: SourceSpec, file: SourceFile, root: Path, target_bytes: int
-) -> Iterator[Partition]:
-    with _descriptor(root / file.path) as descriptor:
-        size = os.fstat(descriptor).st_size
-        start = 0
-        while start < size or size == 0:
-            end = next_cut(descriptor, start, size, target_bytes)
-            content = _digest_of_range(descriptor, start, end)
-            ranges = (FileRange(file.path, start, end - start, start),)
-            yield Partition(source.name, "jsonl", "", ranges, content, end - start)
-            if end == size:
-                return
-            start = end
-
-
-def _digest_of_range(descriptor: int, start: int, end: int) -> Digest:
-    # The bytes were read a moment ago by the search for the cut: they come from memory.
-    hasher = hashlib.sha256()
-    while start < end and (block := os.pread(descriptor, min(_READ_BYTES, end - start), start)):
-        hasher.update(block)
-        start += len(block)
-    return Digest(hasher.digest())
-
-
-def _plan_parquet(
-    source: SourceSpec, file: SourceFile, root: Path, target_bytes: int
-) -> Iterator[Partition]:
-    path = root / file.path
-    try:
-        with RowGroups(path) as groups:
-            filled = range(groups.count if groups.total_rows else 0)
-            sizes = [groups.size_bytes(i) for i in filled]
-            digests = [groups.digest(i) for i in filled]
-            rows = [groups.num_rows(i) for i in filled]
-    except CorruptParquet:
-        sizes, digests, rows = [], [], []
-    if not sizes:
-        content = broken_content(digest_of_file(path))
-        ranges = (FileRange(file.path, 0, 0),)
-        yield Partition(source.name, "parquet", "", ranges, content, file.size_bytes)
-    start = 0
-    for end in cut_positions(sizes, digests, target_bytes):
-        ranges = (FileRange(file.path, start, end - start, sum(rows[:start])),)
-        content = row_groups_content(digests[start:end])
-        yield Partition(source.name, "parquet", "", ranges, content, sum(sizes[start:end]))
-        start = end
-
-
-def row_groups_content(digests: Sequence[Digest]) -> Digest:
-    """The content digest of a run of row groups, from theirs."""
-    return digest_of(frame(b"shardline/row-groups/v1", *(digest.raw for digest in digests)))
+    def _whole(self, compression: str, part: FileRange) -> Whole:
+        if part.content is None:
+            end = part.start + part.length
+            part = part.with_content(digest_of_range(self._opened, part.start, end))
+        return Whole(compression, part, part.length)

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
 
 from lineage.digest import Digest, digest_of_file
 from lineage.errors import Conflict
 from lineage.ids import IdHasher
-from pipelines.ingest.chunk import CHUNK_BYTES, Chunk, ChunkBuilder
+from pipelines.ingest import whole
+from pipelines.ingest.archives import opened_member, taken, tape_members
+from pipelines.ingest.chunk import CHUNK_BYTES, Chunk, ChunkBuilder, Place
+from pipelines.ingest.endings import compression_of
 from pipelines.ingest.fields import FieldMap
 from pipelines.ingest.files import reading
+from pipelines.ingest.grouping import Partition, partition_content
 from pipelines.ingest.jsonl import parse_line
-from pipelines.ingest.parquet import read_parquet
-from pipelines.ingest.partition import FileRange, Partition, files_content
+from pipelines.ingest.opening import Opener, SourceFiles, local_root
+from pipelines.ingest.ranges import FileRange, Unreadable
 from pipelines.ingest.refused import Refused
-from pipelines.ingest.streams import HashedRange, decompressed
+from pipelines.ingest.streams import HashedRange, decompressed, window
 from pipelines.probe import PROBE_TEXTS, behaviour_of
 from pipelines.spec.source import PAGES, SourceSpec
 from pipelines.transform import Transform
@@ -25,6 +32,8 @@ from pipelines.transform import Transform
 __all__ = ["Chunk", "read_partition", "read_transform"]
 
 _REVISION = 1
+# Formats of which a document is a whole file.
+_DOCUMENTS = frozenset({"text", "markdown", "html", "pdf"})
 # Lines on which JSON readers differ; what becomes of each is part of our behaviour.
 _PROBE_LINES = (
     b"",
@@ -68,7 +77,7 @@ Reader = Callable[[Iterable[bytes], SourceSpec, ChunkBuilder, int], Iterator[Chu
 def read_partition(
     partition: Partition,
     source: SourceSpec,
-    root: Path,
+    files: SourceFiles,
     hasher: IdHasher,
     seed: int,
     *,
@@ -82,19 +91,29 @@ def read_partition(
     digest of the bytes is known at the end.
 
     Args:
-        root: the workspace's root.
+        files: who opens the source's files.
         seed: the spec's seed.
         chunk_bytes: bytes of text in a chunk, about.
 
     Raises:
         Conflict: the bytes are not those that were planned.
-        NotFound, ConfigError, Unavailable: a file is gone, or may or can not be read.
+        NotFound, ConfigError, AccessDenied, Unavailable: a file is gone, or may or can
+            not be read.
     """
     builder = ChunkBuilder(source.name, seed, hasher, chunk_bytes)
-    content = yield from _read(partition, source, root, builder)
+    with Opener(source, files) as opener:
+        work = _Reading(partition, source, files, opener, builder)
+        if partition.format == "parquet":
+            contents = yield from work.row_groups()
+        elif partition.format == "arrow":
+            contents = yield from work.arrow_files()
+        elif partition.compression.startswith("tar."):
+            contents = yield from work.compressed_archive()
+        else:
+            contents = yield from work.ranges()
+    content = partition_content(partition.format, partition.compression, contents)
     if content != partition.content:
-        names = f"{partition.files[0].path!r} ({len(partition.files)} files)"
-        raise Conflict(f"source {source.name}: {names} changed since it was planned", "build again")
+        raise _changed(source, f"{partition.files[0].path!r} ({len(partition.files)} files)")
     if not builder.empty:
         yield builder.take()
 
@@ -107,41 +126,129 @@ def read_transform(source: SourceSpec, seed: int) -> Transform:
     return Transform("read", _REVISION, parameters, behaviour_of(_probed(source)))
 
 
-def _read(
-    partition: Partition, source: SourceSpec, root: Path, builder: ChunkBuilder
-) -> Generator[Chunk, None, Digest]:
-    if partition.format == "parquet":
-        with reading(f"source {source.name}: {partition.files[0].path!r}"):
-            return (yield from read_parquet(partition, source, root, builder))
-    digests = []
-    for ordinal, part in enumerate(partition.files):
-        with reading(f"source {source.name}: {part.path!r}"):
-            digest = yield from _read_file(partition, part, ordinal, source, root, builder)
-            digests.append(digest)
-    if partition.whole:
-        return files_content(partition.compression, digests)
-    return digests[0]
+class _Reading:
+    """One partition on its way."""
 
+    def __init__(
+        self,
+        partition: Partition,
+        source: SourceSpec,
+        files: SourceFiles,
+        opener: Opener,
+        builder: ChunkBuilder,
+    ) -> None:
+        self._partition, self._source, self._files = partition, source, files
+        self._opener, self._builder = opener, builder
 
-def _read_file(
-    partition: Partition,
-    part: FileRange,
-    ordinal: int,
-    source: SourceSpec,
-    root: Path,
-    builder: ChunkBuilder,
-) -> Generator[Chunk, None, Digest]:
-    """Reads one file or range; gives the digest of its bytes."""
-    if partition.format == "arrow":
+    def ranges(self) -> Generator[Chunk, None, list[Digest]]:
+        """Ranges of files, each a stream of its own; gives their digests."""
+        contents = []
+        for ordinal, part in enumerate(self._partition.files):
+            with self._opener.open(part.path, part.state) as file:
+                raw = HashedRange(file, part.start, part.length)
+                if part.unreadable is None:
+                    inner = opened_member(iter(raw), part)
+                    yield from self._read(inner, self._partition.compression, ordinal, part)
+                else:
+                    self._refuse(part.unreadable, Place(ordinal, 0, part.length))
+                    if self._builder.full:
+                        yield self._builder.take()
+                # Behind a fault there may be bytes that no reader asked for.
+                contents.append(self._checked(part, part.content_of(raw.digest_to_end())))
+        return contents
+
+    def compressed_archive(self) -> Generator[Chunk, None, list[Digest]]:
+        """Members of one stream, in its order; gives its digest."""
+        first = self._partition.files[0]
+        with self._opener.open(first.path, first.state) as file:
+            raw = HashedRange(file, 0, file.size_bytes)
+            tape, members = tape_members(iter(raw), self._partition.compression, self._source)
+            for ordinal, member in enumerate(members):
+                if member.unreadable is not None:
+                    self._refuse(member.unreadable, Place(ordinal, 0, member.num_bytes))
+                    continue
+                compression = compression_of(self._source, member.name)
+                yield from self._read(taken(tape, member), compression, ordinal)
+            return [raw.digest_to_end()]
+
+    def arrow_files(self) -> Generator[Chunk, None, list[Digest]]:
+        """Whole files; gives their digests."""
         from pipelines.ingest.arrow import read_arrow
 
-        yield from read_arrow(root / part.path, source, builder, ordinal)
-        return digest_of_file(root / part.path)
-    raw = HashedRange(root, part)
-    stream = decompressed(raw, partition.compression)
-    yield from _reader(partition.format)(stream, source, builder, ordinal)
-    # Behind a fault there may be bytes that no reader asked for; the digest needs them.
-    return raw.digest_to_end()
+        contents, root = [], local_root(self._files, self._source)
+        for ordinal, part in enumerate(self._partition.files):
+            with reading(f"source {self._source.name}: {part.path!r}"):
+                yield from read_arrow(root / part.path, self._source, self._builder, ordinal)
+                contents.append(self._checked(part, digest_of_file(root / part.path)))
+        return contents
+
+    def row_groups(self) -> Generator[Chunk, None, list[Digest]]:
+        """Runs of row groups; gives their digests."""
+        from pipelines.ingest.parquet import read_parquet
+
+        contents, root = [], local_root(self._files, self._source)
+        for ordinal, part in enumerate(self._partition.files):
+            content = part.content or self._partition.content
+            alone = replace(self._partition, files=(part,), content=content)
+            with reading(f"source {self._source.name}: {part.path!r}"):
+                found = read_parquet(alone, self._source, root, self._builder)
+                content = yield from _of_file(found, ordinal)
+            if not self._builder.empty:
+                yield _placed(self._builder.take(), ordinal)
+            contents.append(self._checked(part, content))
+        return contents
+
+    def _read(
+        self,
+        stream: Iterable[bytes],
+        compression: str,
+        ordinal: int,
+        part: FileRange | None = None,
+    ) -> Iterator[Chunk]:
+        """Reads one stream: of a range, or, where there is none, of a member of a stream."""
+        if compression or part is None or part.packed is not None:
+            start = 0 if part is None or part.member else part.start
+            stream = decompressed(stream, compression, start)
+            if part is not None and (part.skip or part.take is not None):
+                stream = window(stream, part.skip, part.take)
+            if self._partition.format in _DOCUMENTS:
+                # It may unpack to any size: what no document can hold is not unpacked.
+                stream = window(stream, 0, whole.MAX_FILE_BYTES + 1)
+        yield from _reader(self._partition.format)(stream, self._source, self._builder, ordinal)
+
+    def _refuse(self, wrong: Unreadable, place: Place) -> None:
+        self._builder.refuse(wrong.reason, wrong.detail, b"", place)
+
+    def _checked(self, part: FileRange, content: Digest) -> Digest:
+        if part.content is not None and content != part.content:
+            raise _changed(self._source, repr(part.shown))
+        return content
+
+
+def _of_file(
+    chunks: Generator[Chunk, None, Digest], ordinal: int
+) -> Generator[Chunk, None, Digest]:
+    while True:
+        try:
+            chunk = next(chunks)
+        except StopIteration as end:
+            content: Digest = end.value
+            return content
+        yield _placed(chunk, ordinal)
+
+
+def _placed(chunk: Chunk, ordinal: int) -> Chunk:
+    """The same records in another file of the partition; their reader knows of one alone."""
+    tables = []
+    for table in (chunk.records, chunk.quarantine):
+        place = table.schema.get_field_index("file")
+        column = pa.array(np.full(table.num_rows, ordinal, np.int32))
+        tables.append(table.set_column(place, table.schema.field(place), column))
+    return Chunk(*tables)
+
+
+def _changed(source: SourceSpec, what: str) -> Conflict:
+    return Conflict(f"source {source.name}: {what} changed since it was planned", "build again")
 
 
 # Where the reader of a format is: imported when it is needed, since some are heavy.

@@ -65,8 +65,9 @@ FORMAT_OF_ENDING = {
     ".arc": "warc",
     ".pdf": "pdf",
 }
-# Endings of one compressed stream.
+# Endings of one compressed stream, and of archives of many files.
 COMPRESSIONS = {".gz": "gz", ".zst": "zst", ".bz2": "bz2", ".xz": "xz"}
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.bz2", ".tar.xz")
 EXTRACTS = ("main", "all")
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
 NAME_HINT = "names are lower-case letters, digits, dots, dashes and underscores, 64 at most"
@@ -176,7 +177,7 @@ def _delimiter(fields: Fields, format_: str) -> str:
 
 def _guess(fields: Fields, path: str) -> str:
     bare = path.lower()
-    for ending in COMPRESSIONS:
+    for ending in (*ARCHIVES, *COMPRESSIONS):
         bare = bare.removesuffix(ending)
     guesses = [guess for ending, guess in FORMAT_OF_ENDING.items() if bare.endswith(ending)]
     if not guesses:

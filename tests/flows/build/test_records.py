@@ -35,6 +35,7 @@ from lineage.workspace import Workspace
 from pipelines.books import Books
 from pipelines.clean.cleaning import Cleaning
 from pipelines.dedup.resolve import Resolving
+from pipelines.ingest.opening import LocalFiles
 from pipelines.ingest.partition import Partition, plan_source
 from storage_tiers.stage import StageStore
 from tests.system.world import DATASET, World, add_lines, make_world, record
@@ -90,7 +91,7 @@ def finely_cut(workspace: Workspace, world: World) -> BuildPlan:
     partitions = [
         (ordinal, partition)
         for ordinal, source in enumerate(plan.spec.sources)
-        for partition in plan_source(source, world.root, SMALL)
+        for partition in plan_source(source, LocalFiles(world.root), SMALL)
     ]
     planned = [
         PlannedPartition(n, ordinal, part, *keys_of(part))

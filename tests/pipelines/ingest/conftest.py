@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from lineage.ids import IdHasher
+from pipelines.ingest.opening import LocalFiles
 from pipelines.ingest.partition import Partition, plan_source
 from pipelines.ingest.read import read_partition
 from pipelines.schema import QUARANTINE, RECORDS
@@ -46,6 +47,7 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.files = LocalFiles(root)
 
     def write(self, name: str, data: bytes) -> Path:
         path = self.root / name
@@ -57,7 +59,7 @@ class Folder:
         return SourceSpec("wiki", path, format, "MIT", "user", "2026-01", **fields)
 
     def plan(self, source: SourceSpec, target_bytes: int = 1 << 20) -> list[Partition]:
-        return plan_source(source, self.root, target_bytes)
+        return plan_source(source, self.files, target_bytes)
 
     def read_planned(
         self, source: SourceSpec, parts: list[Partition], chunk_bytes: int = 1 << 20
@@ -65,7 +67,9 @@ class Folder:
         chunks = [
             chunk
             for part in parts
-            for chunk in read_partition(part, source, self.root, HASHER, 7, chunk_bytes=chunk_bytes)
+            for chunk in read_partition(
+                part, source, self.files, HASHER, 7, chunk_bytes=chunk_bytes
+            )
         ]
         for chunk in chunks:
             chunk.records.validate(full=True)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from lineage.digest import Digest, digest_of
 from lineage.errors import ConfigError, Conflict
 from pipelines.ingest.cuts import cut_positions, next_cut
+from pipelines.ingest.opening import LocalFile
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "partition_cuts.json"
 
@@ -85,15 +85,14 @@ def test_any_bytes_are_tiled_and_cut_behind_line_feeds(
 def test_a_line_is_cut_alike_wherever_it_lies_in_a_block(tmp_path: Path, end: int) -> None:
     # The reader's block is 1 MiB; a line across its end must hash as any other.
     tail = b"".join(lines_of(3, 400))
-    with (tmp_path / "f").open("wb+") as file:
-        file.write(b"x" * (end - 1) + b"\n" + tail)
-        file.flush()
-        size, start = end + len(tail), end - 5000
-        with (tmp_path / "g").open("wb+") as moved:
-            moved.write((b"x" * (end - 1) + b"\n" + tail)[start:])
-            moved.flush()
-            there = next_cut(moved.fileno(), 0, size - start, 6000)
-        assert next_cut(file.fileno(), start, size, 6000) == start + there
+    (tmp_path / "f").write_bytes(b"x" * (end - 1) + b"\n" + tail)
+    size, start = end + len(tail), end - 5000
+    moved = (b"x" * (end - 1) + b"\n" + tail)[start:]
+    (tmp_path / "g").write_bytes(moved)
+    with LocalFile(tmp_path / "g") as opened:
+        there = next_cut(opened, 0, size - start, 6000)
+    with LocalFile(tmp_path / "f") as opened:
+        assert next_cut(opened, start, size, 6000) == start + there
 
 
 def test_an_inserted_line_disturbs_at_most_two_partitions(folder: Any) -> None:
@@ -189,7 +188,5 @@ def test_a_packed_file_of_another_format_is_refused(folder: Any, kind: str) -> N
 
 def test_a_file_that_shrinks_while_it_is_planned_is_a_conflict(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"short\n")
-    file = os.open(tmp_path / "a", os.O_RDONLY)
-    with pytest.raises(Conflict, match="shorter"):
+    with LocalFile(tmp_path / "a") as file, pytest.raises(Conflict, match="shorter"):
         next_cut(file, 0, 100, 1000)
-    os.close(file)

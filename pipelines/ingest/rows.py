@@ -1,0 +1,57 @@
+"""Planning Parquet files: runs of their row groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from lineage.digest import Digest, digest_of, digest_of_file, frame
+from pipelines.ingest.cuts import cut_positions
+from pipelines.ingest.files import SourceFile
+from pipelines.ingest.grouping import Whole
+from pipelines.ingest.ranges import FileRange
+from pipelines.ingest.rowgroups import CorruptParquet, RowGroups
+
+
+def row_runs(file: SourceFile, path: Path, target_bytes: int) -> Iterator[Whole]:
+    """Runs of about so many bytes; a file without rows, or that is none, is one run of none.
+
+    Args:
+        path: where the file lies.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    whole = FileRange(file.path, 0, 0)
+    try:
+        with RowGroups(path) as groups:
+            runs = list(_runs(groups, whole, target_bytes)) if groups.total_rows else []
+    except CorruptParquet:
+        runs = []
+    if not runs:
+        content = broken_content(digest_of_file(path))
+        runs = [Whole("", replace(whole, content=content), file.size_bytes)]
+    yield from runs
+
+
+def _runs(groups: RowGroups, whole: FileRange, target_bytes: int) -> Iterator[Whole]:
+    sizes = [groups.size_bytes(i) for i in range(groups.count)]
+    digests = [groups.digest(i) for i in range(groups.count)]
+    start = rows = 0
+    for end in cut_positions(sizes, digests, target_bytes):
+        content = row_groups_content(digests[start:end])
+        part = replace(whole, start=start, length=end - start, offset_base=rows, content=content)
+        yield Whole("", part, sum(sizes[start:end]))
+        rows += sum(groups.num_rows(i) for i in range(start, end))
+        start = end
+
+
+def broken_content(digest: Digest) -> Digest:
+    """The content digest of a file of rows that is none, or has no rows."""
+    return digest_of(frame(b"shardline/no-row-groups/v1", digest.raw))
+
+
+def row_groups_content(digests: Sequence[Digest]) -> Digest:
+    """The content digest of a run of row groups, from theirs."""
+    return digest_of(frame(b"shardline/row-groups/v1", *(digest.raw for digest in digests)))
