@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lineage.digest import Digest, frame
-from lineage.errors import ConfigError
+from lineage.errors import ConfigError, NotFound
 from pipelines.ingest.chunk import texts_array
 from pipelines.ingest.fields import value_of
 from pipelines.ingest.files import list_files, reading
@@ -22,6 +22,7 @@ from pipelines.spec.decontamination import DecontaminationSpec, EvalSetSpec
 from pipelines.spec.source import COMPRESSIONS, SourceSpec
 
 _BOM = b"\xef\xbb\xbf"
+_MISSING = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,38 +49,50 @@ def load_items(spec: DecontaminationSpec, root: Path) -> EvalItems:
 
     Raises:
         NotFound: a path names nothing.
-        ConfigError: a file without an item, one that cannot be read whole, or a link that
-            leaves the workspace.
+        ConfigError: a file without an item, one that cannot be read whole, a field that no
+            item of any set has, or a link that leaves the workspace.
         Unavailable: the disk does not answer.
     """
     hasher = hashlib.sha256(frame(b"shardline/evaluation-items/v1"))
-    texts, places = list[bytes](), list[str]()
+    texts, places, met = list[bytes](), list[str](), set[str]()
     for evals in spec.sets:
         for path in _paths(evals, root):
             before = len(texts)
-            for number, text in _read(evals, root, path):
+            for number, text in _read(evals, root, path, met):
                 texts.append(text)
                 places.append(f"{path}:{number}")
                 hasher.update(frame(places[-1].encode(), text))
             if len(texts) == before:
                 raise _wrong(path, "holds no item", "take it out of `sets`")
+    _require_met(spec, met)
     return EvalItems(texts_array(texts), tuple(places), Digest(hasher.digest()))
 
 
 def _paths(evals: EvalSetSpec, root: Path) -> list[str]:
     # The files of a source: sorted, ordinary, inside the workspace.
     source = SourceSpec("decontamination", evals.path, evals.format, "CC0-1.0", "other", "2000-01")
-    return [file.path for file in list_files(source, root)]
+    try:
+        return [file.path for file in list_files(source, root)]
+    except NotFound:
+        hint = "paths of `sets` in [decontamination] start at the workspace's root"
+        raise NotFound(f"the evaluation set {evals.path!r} names no file", hint) from None
 
 
-def _read(evals: EvalSetSpec, root: Path, path: str) -> Iterator[tuple[int, bytes]]:
+def _require_met(spec: DecontaminationSpec, met: set[str]) -> None:
+    for field in (field for evals in spec.sets for field in evals.fields):
+        if field not in met:
+            hint = "look for a slip in `fields` of [decontamination]"
+            raise ConfigError(f"no item of the evaluation sets has the field {field!r}", hint)
+
+
+def _read(evals: EvalSetSpec, root: Path, path: str, met: set[str]) -> Iterator[tuple[int, bytes]]:
     with reading(f"evaluation set {path!r}"):
         if evals.format == "parquet":
             records: Iterator[tuple[int, object]] = _rows(root / path, path)
         else:
             records = _lines(evals, (root / path).read_bytes(), path)
         for number, record in records:
-            text = record if isinstance(record, str) else _text(evals, record, path, number)
+            text = record if isinstance(record, str) else _text(evals, record, path, number, met)
             yield number, text.encode()
 
 
@@ -107,11 +120,12 @@ def _lines(evals: EvalSetSpec, data: bytes, path: str) -> Iterator[tuple[int, ob
             raise _wrong(path, f"line {number} is not JSON: {error.msg}") from None
 
 
-def _text(evals: EvalSetSpec, record: object, path: str, number: int) -> str:
+def _text(evals: EvalSetSpec, record: object, path: str, number: int, met: set[str]) -> str:
     if not isinstance(record, Mapping):
         raise _wrong(path, f"item {number} is a {type(record).__name__}, not an object")
-    found = (word for field in evals.fields for word in _words(value_of(record, field, None)))
-    text = "\n".join(found)
+    values = {field: value_of(record, field, _MISSING) for field in evals.fields}
+    met.update(field for field, value in values.items() if value is not _MISSING)
+    text = "\n".join(word for value in values.values() for word in _words(value))
     if not text.strip():
         hint = "name the fields of the set: fields = [...]"
         raise _wrong(path, f"item {number} has no text in {', '.join(evals.fields)}", hint)

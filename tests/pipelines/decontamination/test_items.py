@@ -38,10 +38,17 @@ def test_fields_are_joined_and_choices_are_lists_or_objects(tmp_path: Path) -> N
         "note": None,
     }
     write(tmp_path, "a.jsonl", lines(record))
+    write(tmp_path, "b.jsonl", lines({"source": "a book"}))
     fields = ["question", "choices", "answer", "hard", "note", "source"]
-    items = load(tmp_path, "evals/a.jsonl", fields=fields)
-    assert items.texts.to_pylist() == ["How many?\none\ntwo\nA\nB\n1"]
-    assert items.places == ("evals/a.jsonl:1",)
+    items = load(tmp_path, "evals/a.jsonl", "evals/b.jsonl", fields=fields)
+    assert items.texts.to_pylist() == ["How many?\none\ntwo\nA\nB\n1", "a book"]
+    assert items.places == ("evals/a.jsonl:1", "evals/b.jsonl:1")
+
+
+def test_a_field_that_no_item_of_any_set_has_is_a_slip(tmp_path: Path) -> None:
+    write(tmp_path, "a.jsonl", lines({"question": "q", "choices": {"text": ["x"]}}))
+    with pytest.raises(ConfigError, match=r"no item .* has the field 'choices\.texts'"):
+        load(tmp_path, "evals/a.jsonl", fields=["question", "choices.texts"])
 
 
 def test_a_field_may_be_a_path(tmp_path: Path) -> None:
@@ -88,7 +95,7 @@ def test_a_set_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "evals").mkdir()
     with pytest.raises(NotFound, match=r"evals/a\.jsonl"):
         load(tmp_path, "evals/a.jsonl")
-    with pytest.raises(NotFound, match="nothing matches"):
+    with pytest.raises(NotFound, match=r"'evals/\*\.jsonl' names no file"):
         load(tmp_path, "evals/*.jsonl")
 
 
