@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from flows.sources import source_files
 from lineage.digest import digest_of
 from lineage.ids import IdHasher
 from lineage.workspace import Workspace
@@ -32,7 +33,7 @@ from pipelines.dedup.resolve import Resolving
 from pipelines.dedup.shingles import shingles
 from pipelines.ingest.chunk import Chunk
 from pipelines.ingest.files import SourceFile
-from pipelines.ingest.opening import LocalFiles, Opener, OpenFile, SourceFiles, blocks_of
+from pipelines.ingest.opening import Opener, OpenFile, SourceFiles, blocks_of
 from pipelines.ingest.partition import FileRange, Partition, compression_of, plan_file, planned
 from pipelines.ingest.read import read_partition
 from pipelines.rules.decide import decide
@@ -116,7 +117,7 @@ def _sampled(
     source: SourceSpec, root: Path, hasher: IdHasher, seed: int, wanted: int
 ) -> Iterator[Chunk]:
     """Chunks of a source until enough records were read; the last one is cut."""
-    found, files = 0, LocalFiles(root)
+    found, files = 0, source_files(source, root)
     for partition in _partitions(source, files):
         for chunk in read_partition(
             partition, source, files, hasher, seed, chunk_bytes=_CHUNK_BYTES

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flows.build.worker import spec_path
+from flows.sources import source_files
 from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import ConfigError
 from lineage.manifests.content import packing_digest
@@ -15,7 +16,6 @@ from lineage.versions import Version, find_version, latest_version
 from lineage.workspace import Workspace
 from pipelines.clean.cleaning import Cleaning
 from pipelines.dedup.repeated import Repeated
-from pipelines.ingest.opening import LocalFiles
 from pipelines.ingest.partition import Partition, plan_source
 from pipelines.ingest.read import read_transform
 from pipelines.rules.decide import rules_transform
@@ -170,7 +170,7 @@ def _partitions(
     tallied = _tallied(spec, acts)
     for ordinal, source in enumerate(spec.sources):
         read = read_transform(source, spec.seed).digest()
-        for partition in plan_source(source, LocalFiles(workspace.root)):
+        for partition in plan_source(source, source_files(source, workspace.root)):
             work = {
                 "content": partition.content,
                 "compression": partition.compression,

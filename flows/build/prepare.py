@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 
 from flows.build.plan import PlannedPartition
 from flows.build.worker import Assignment, Bench, bench
+from flows.sources import source_files
 from lineage.keys.sealing import parquet_writer
 from pipelines.books import Books, book_ingest
 from pipelines.clean.act import FINDINGS
 from pipelines.clean.clean import bands_schema, clean_records, signals_schema
 from pipelines.ingest.chunk import Chunk
-from pipelines.ingest.opening import LocalFiles
 from pipelines.ingest.read import read_partition
 from pipelines.schema import DOCUMENTS, QUARANTINE
 from storage_tiers.stage import StagePart
@@ -103,7 +103,7 @@ class _Work:
 
     def run(self) -> None:
         at, partition = self._at, self._planned.partition
-        files = LocalFiles(at.workspace.root)
+        files = source_files(self._source, at.workspace.root)
         chunks = read_partition(partition, self._source, files, self._hasher, at.spec.seed)
         while True:
             with self._timed("ingest"):

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from flows.build.plan import BuildPlan, PlannedPartition
 from flows.build.staged import staged
 from flows.build.worker import REPEATED, REPEATED_PARTS, Assignment, Bench, bench, repeated_parts
+from flows.sources import source_files
 from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import IntegrityError
 from lineage.keys.sealing import open_parquet, parquet_writer
@@ -37,7 +38,6 @@ from pipelines.dedup.tally import (
     bucket_bounds,
     bucket_runs,
 )
-from pipelines.ingest.opening import LocalFiles
 from pipelines.ingest.read import read_partition
 from pipelines.spec.repeated import RepeatedSpec
 from storage_tiers.stage import StageEntry, StagePart, StageStore
@@ -119,7 +119,7 @@ class _Tallying:
         source = at.spec.sources[self._planned.source]
         acts, hasher = at.cleaning.before(Repeated.name), at.workspace.id_hasher()
         spec = _repeated_spec(at.spec.repeated)
-        files = LocalFiles(at.workspace.root)
+        files = source_files(source, at.workspace.root)
         for chunk in read_partition(partition, source, files, hasher, at.spec.seed):
             cleaned = clean_records(chunk.records, acts, source.name, hasher)
             texts = cleaned.documents["text"].combine_chunks()

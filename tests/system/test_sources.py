@@ -8,12 +8,15 @@ import random
 import shutil
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flows.build.plan import plan_build
+from tests.s3_server import S3Server, s3_server
+from tests.system.conftest import Said
 from tests.system.world import DATASET, FOUR_SOURCES, HELP, World, copy_world, record, sample_lines
 
 pytestmark = pytest.mark.system
@@ -81,6 +84,57 @@ def test_what_cannot_be_read_of_an_archive_is_in_the_books(fresh: World) -> None
     assert "text/guide.zip!/../../escape.txt" in kept
     assert sorted(fresh.root.parent.iterdir()) == before
     assert fresh.verify() == []
+
+
+@pytest.mark.slow
+class TestBucket:
+    """A build on objects of a real S3 server."""
+
+    @pytest.fixture
+    def server(self, tmp_path: Path) -> Iterator[S3Server]:
+        with s3_server(tmp_path / "s3") as running:
+            yield running
+
+    def test_objects_give_the_content_of_the_same_files(
+        self, built: World, fresh: World, server: S3Server, cli: Callable[..., Said]
+    ) -> None:
+        for folder in ("help", "guide"):
+            for path in (fresh.root / "text" / folder).iterdir():
+                server.put(f"text/{folder}/{path.name}", path.read_bytes())
+            shutil.rmtree(fresh.root / "text" / folder)
+        spec = FOUR_SOURCES.replace(HELP, f"s3://cold/{HELP}")
+        fresh.write_spec(spec.replace('"text/guide"', '"s3://cold/text/guide"'))
+        assert cli("preview", DATASET, "-w", fresh.root).code == 0
+        fresh.build(workers=2)
+        assert fresh.content_roots() == built.content_roots()
+        with fresh.read() as book, built.read() as plain:
+            assert book.stage_of("ingest") == plain.stage_of("ingest")
+            paths = {row["path"] for row in book.table("decisions").to_pylist()}
+        assert {"s3://cold/text/help/a.jsonl", "s3://cold/text/guide/0.txt"} <= paths
+        assert fresh.verify() == []
+        assert not fresh.build().published
+        secrets = [server.environment["AWS_SECRET_ACCESS_KEY"], server.endpoint]
+        for file in fresh.root.rglob("*"):
+            if file.is_file():
+                assert not any(secret.encode() in file.read_bytes() for secret in secrets)
+
+    def test_what_is_wrong_with_a_bucket_is_one_clear_error(
+        self, fresh: World, server: S3Server, cli: Callable[..., Said], monkeypatch: Any
+    ) -> None:
+        server.put("text/a.jsonl", record("a text", "a"))
+        for name, value, path, what in (
+            ("X", "", "s3://no-such-bucket/a.jsonl", "no such bucket"),
+            ("X", "", "s3://cold/gone/*.jsonl", "nothing matches"),
+            ("AWS_SECRET_ACCESS_KEY", "wrong-key", "s3://cold/text/a.jsonl", "the store refuses"),
+        ):
+            fresh.write_spec(FOUR_SOURCES.replace(HELP, path))
+            with monkeypatch.context() as patch:
+                patch.setenv(name, value)
+                said = cli("preview", DATASET, "-w", fresh.root)
+            assert said.code != 0
+            assert said.err.startswith("error: ")
+            assert what in said.err
+            assert "wrong-key" not in said.err
 
 
 @pytest.mark.slow
