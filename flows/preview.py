@@ -30,6 +30,7 @@ from pipelines.dedup.choose import choose
 from pipelines.dedup.columns import PUBLISHED
 from pipelines.dedup.crowds import crowds
 from pipelines.dedup.resolve import Resolving
+from pipelines.dedup.rows import TableRows
 from pipelines.dedup.shingles import shingles
 from pipelines.ingest.chunk import Chunk
 from pipelines.ingest.files import SourceFile
@@ -95,7 +96,8 @@ def preview(workspace: Workspace, spec: DatasetSpec, sample: int) -> Preview:
             bands.append(cleaned.bands)
             counts[source.name] += chunk.records.num_rows
     documents = pa.concat_tables(tables)
-    resolving = Resolving(documents, PUBLISHED.empty_table())
+    nothing = TableRows.of_published(PUBLISHED.empty_table())
+    resolving = Resolving(TableRows.of_input(documents), nothing)
     if spec.duplicates.near:
         _drop_near(resolving, spec, documents, pa.concat_tables(bands))
     books = books.add(resolving.result(range(len(tables))).books)
@@ -109,7 +111,7 @@ def _evaluation(
     act = cleaning.decontamination
     if act is None:
         return None
-    rows = pa.array(sampled(documents, resolving.kept()))
+    rows = pa.array(sampled(TableRows(documents), resolving.kept()))
     return act.evaluation(documents["text"].take(rows).combine_chunks(), spec.seed)
 
 
@@ -201,7 +203,7 @@ def _drop_near(
     resolving: Resolving, spec: DatasetSpec, documents: pa.Table, bands: pa.Table
 ) -> None:
     contest = resolving.contest()
-    order = np.argsort(contest.rank)
+    order = np.argsort(contest.standing(np.arange(len(contest.rows)))[0])
     rows = contest.rows[order]
     pairs, so_far = [], 0
     for name in bands.column_names:

@@ -23,23 +23,60 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage.digest import Digest, canonical_json, digest_of, frame
-from lineage.ledger.merkle import root_of
+from lineage.ledger.merkle import HASH_BYTES, root_of
 
 Bytes = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 
 _ROWS = 8_192
+_SUBTREE_BYTES = _ROWS * HASH_BYTES
 # A long value makes its whole batch wide: such batches are cut until they fit.
 _BATCH_BYTES = 8 << 20
 
 
-def table_root(table: pa.Table) -> Digest:
-    """The root of a table. Memory: 32 bytes a row and about 32 MiB, or 4 times the widest row.
+class TableRoot:
+    """The root of a table that comes part by part.
+
+    Memory: 32 bytes for each 8,192 rows and about 32 MiB, or 4 times the widest row.
+
+    Args:
+        schema: of every part.
+
+    Attributes:
+        num_rows: that came so far.
 
     Raises:
         TypeError: a column is neither string, binary, boolean nor an integer that i64 holds.
     """
-    return root_of_leaves(table.schema, table_leaves(table))
+
+    def __init__(self, schema: pa.Schema) -> None:
+        schema_text(schema)
+        self.num_rows = 0
+        self._schema = schema
+        self._leaves = bytearray()
+        self._subtrees: list[bytes] = []
+
+    def add(self, part: pa.Table) -> None:
+        """Takes the next rows."""
+        for batch in part.to_batches(max_chunksize=_ROWS):
+            _hash_batch(batch, self._leaves)
+            while len(self._leaves) >= _SUBTREE_BYTES:
+                # A complete subtree never changes: its root stands for its leaves.
+                self._subtrees.append(_root_of(self._leaves[:_SUBTREE_BYTES]))
+                del self._leaves[:_SUBTREE_BYTES]
+        self.num_rows += part.num_rows
+
+    def root(self) -> Digest:
+        """The root of the rows so far."""
+        rest = [_root_of(self._leaves)] if self._leaves else []
+        return _framed(self._schema, self.num_rows, root_of([*self._subtrees, *rest]))
+
+
+def table_root(table: pa.Table) -> Digest:
+    """The root of a table at once: see `TableRoot`."""
+    whole = TableRoot(table.schema)
+    whole.add(table)
+    return whole.root()
 
 
 def table_leaves(table: pa.Table) -> Bytes:
@@ -59,8 +96,7 @@ def table_leaves(table: pa.Table) -> Bytes:
 
 def root_of_leaves(schema: pa.Schema, leaves: Bytes) -> Digest:
     """The root of the table that has this schema and these leaf hashes, in their order."""
-    num_rows = struct.pack("<Q", len(leaves))
-    return digest_of(frame(b"shardline/table/v1", schema_text(schema), num_rows, root_of(leaves)))
+    return _framed(schema, len(leaves), root_of(leaves))
 
 
 def schema_text(schema: pa.Schema) -> bytes:
@@ -82,6 +118,15 @@ def binary_matrix(column: pa.Array | pa.ChunkedArray) -> Bytes:
     start = column.offset * width
     values = np.frombuffer(column.buffers()[1] or b"", np.uint8)
     return values[start : start + len(column) * width].reshape(len(column), width)
+
+
+def _framed(schema: pa.Schema, num_rows: int, root: bytes) -> Digest:
+    size = struct.pack("<Q", num_rows)
+    return digest_of(frame(b"shardline/table/v1", schema_text(schema), size, root))
+
+
+def _root_of(leaves: bytearray) -> bytes:
+    return root_of(np.frombuffer(bytes(leaves), np.uint8).reshape(-1, HASH_BYTES))
 
 
 def _type_word(item: pa.Field) -> str:

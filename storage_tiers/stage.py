@@ -123,17 +123,27 @@ class StageStore:
         Raises:
             Unavailable: the disk is full or cannot be written.
         """
-        folder = self._folder(kind, key)
-        part = folder.with_name(f".{key.hex}.{self._entropy(4).hex()}.part")
+        with self.scratch(kind) as part:
+            yield part
+            self._finish(part, self._folder(kind, key))
+
+    @contextmanager
+    def scratch(self, kind: str) -> Iterator[StagePart]:
+        """Room for sealed files that are gone when the block ends.
+
+        Crash point: what a killed process leaves here is nobody's; `prune` drops it.
+
+        Raises:
+            Unavailable: the disk is full or cannot be written.
+        """
+        folder = self._root / kind / f".{self._entropy(16).hex()}.part"
         try:
-            part.mkdir(parents=True)
-            entry = StagePart(part, {"seals": {}}, self._new_seal)
-            yield entry
-            self._finish(entry, folder)
+            folder.mkdir(parents=True)
+            yield StagePart(folder, {"seals": {}}, self._new_seal)
         except OSError as error:
             raise disk_error(error, self._root) from None
         finally:
-            shutil.rmtree(part, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
     def prune(self, kind: str, keep: set[Digest]) -> None:
         """Drops the entries of a kind that are not kept, and what a crash left behind."""

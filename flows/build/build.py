@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from itertools import chain
 
 import pyarrow as pa
 
@@ -18,11 +19,13 @@ from flows.build.announcer import Announcer
 from flows.build.assemble import assemble
 from flows.build.batches import batches_of
 from flows.build.conductor import Conductor
-from flows.build.elsewhere import Elsewhere, published_elsewhere
+from flows.build.elsewhere import published_elsewhere
+from flows.build.input import InputRows
 from flows.build.near import CHOICES, CONTESTS, decide_near, lay_out, near_duplicates
+from flows.build.ordered import SPILLS
 from flows.build.pack import SHARD_KIND, PackJob, pack_shards, punch_shard
-from flows.build.packing import buckets_of, punch_jobs, runs_of
-from flows.build.parent import Parent, alive_documents, open_parent, parent_keys
+from flows.build.packing import Bucket, buckets_of, punch_jobs, runs_of
+from flows.build.parent import AliveRows, Parent, open_parent, parent_keys
 from flows.build.plan import BuildPlan, plan_build
 from flows.build.prepare import KIND, PreparedPartition, prepare_partitions
 from flows.build.publish import RECORDS, Publisher, seal_records
@@ -30,19 +33,12 @@ from flows.build.rails import require_kept, require_readable, require_small_clus
 from flows.build.recall import injected_recall, recall_job
 from flows.build.records import (
     partition_table,
-    placed_decisions,
     placed_findings,
     placed_quarantine,
-    placed_signals,
+    placed_records,
 )
 from flows.build.report import BuildReport, NearCounts, nothing_new
-from flows.build.resolve import (
-    NEW_KIND,
-    ResolvedBuild,
-    conclude,
-    judged_documents,
-    total_tokens,
-)
+from flows.build.resolve import NEW_KIND, ResolvedBuild, conclude
 from flows.build.segments import BuiltSegment, SegmentBuilder
 from flows.build.tally import TALLIES, tally_partitions, with_repeated
 from flows.build.tokenize import KIND as TOKENS_KIND
@@ -124,7 +120,6 @@ class _Build:
         self._cleaning = Cleaning.of(plan.spec, workspace.root)
         self._stage = stage_store(workspace, plan.spec.name)
         self._seconds: Mapping[str, float] = {}
-        self._elsewhere: Elsewhere | None = None
         self._near: NearCounts | None = None
         self._near_sample: pa.Table | None = None
         self._evaluation: Evaluation | None = None
@@ -139,9 +134,8 @@ class _Build:
         prepared = self._prepare()
         require_readable(self._plan.spec, prepared)
         parent = open_parent(self._workspace, self._plan, self._lease)
-        documents, resolving = self._conductor.call(
-            "resolve", partial(self._resolve, parent, prepared)
-        )
+        documents = self._documents(parent, prepared)
+        resolving = self._conductor.call("resolve", partial(self._resolve, parent, documents))
         if self._plan.spec.duplicates.near:
             self._drop_near(documents, resolving)
         if self._plan.spec.duplicates.largest_cluster is not None:
@@ -201,28 +195,24 @@ class _Build:
             count = Count() if book is None else book.in_ if stage == "ingest" else book.kept
             self._announce.advance(stage, count.records, count.bytes, 0)
 
-    def _resolve(
-        self, parent: Parent, prepared: Sequence[PreparedPartition]
-    ) -> tuple[pa.Table, Resolving]:
-        published = alive_documents(self._workspace, parent, self._lease)
+    def _documents(self, parent: Parent, prepared: Sequence[PreparedPartition]) -> InputRows:
         sources, rules = self._source_ordinals(parent), self._cleaning.rules
-        documents = judged_documents(self._stage, self._plan, prepared, rules, sources)
-        if self._plan.against:
-            self._elsewhere = published_elsewhere(
-                self._workspace, self._plan, self._build_id, documents
-            )
-            documents = self._elsewhere.dropped(documents)
-        return documents, Resolving(documents, published)
+        rows = partial(InputRows, self._stage, self._plan, prepared, rules, sources)
+        if not self._plan.against:
+            return rows()
+        found = published_elsewhere(self._workspace, self._plan, self._build_id, rows())
+        return rows(elsewhere=found)
 
-    def _drop_near(self, documents: pa.Table, resolving: Resolving) -> None:
-        contest = resolving.contest()
+    def _resolve(self, parent: Parent, documents: InputRows) -> Resolving:
+        return Resolving(documents, AliveRows(self._workspace, parent, self._lease))
+
+    def _drop_near(self, documents: InputRows, resolving: Resolving) -> None:
         lay = partial(
             lay_out,
             self._stage,
             self._plan,
             self._assignment,
-            documents,
-            contest,
+            resolving.contest(),
             self._num_workers,
         )
         ring = self._conductor.call("contest", lay)
@@ -233,11 +223,13 @@ class _Build:
         resolving.make_way(near.rows, near.survivors, near.similarity, threshold)
         require_kept(self._plan.spec, *resolving.near_by_source())
 
-    def _measure_recall(self, documents: pa.Table, resolving: Resolving) -> None:
+    def _measure_recall(self, documents: InputRows, resolving: Resolving) -> None:
         job = recall_job(self._assignment, self._plan, documents, resolving.kept())
         (self._evaluation,) = self._conductor.map("recall", injected_recall, [job])
 
-    def _conclude(self, parent: Parent, documents: pa.Table, resolving: Resolving) -> ResolvedBuild:
+    def _conclude(
+        self, parent: Parent, documents: InputRows, resolving: Resolving
+    ) -> ResolvedBuild:
         keys = parent_keys(self._workspace, parent, self._lease)
         return conclude(self._stage, self._plan, documents, resolving, keys)
 
@@ -273,7 +265,7 @@ class _Build:
             else builder.unchanged(info)
             for info in parent.segments
         ]
-        if resolved.resolution.new.num_rows or not segments:
+        if len(resolved.new) or not segments:
             name = parent.next_segment
             segments.append(builder.new(name, self._pack(name, resolved, tokenized)))
         return segments
@@ -281,21 +273,20 @@ class _Build:
     def _pack(
         self, segment: str, resolved: ResolvedBuild, tokenized: Sequence[TokenizedPartition]
     ) -> list[Digest]:
-        new, tokens = resolved.resolution.new, {item.ordinal: item.key for item in tokenized}
-        buckets = buckets_of(self._plan, segment, new)
+        tokens = {item.ordinal: item.key for item in tokenized}
+        buckets = buckets_of(self._plan, segment, resolved)
         runs = runs_of(buckets, self._plan.spec.shards.shard_bytes, self._num_workers)
         jobs = [PackJob(self._assignment, resolved.key, segment, run, tokens) for run in runs]
         done: dict[int, Digest] = {}
         for result in self._conductor.map("shard", pack_shards, jobs):
             done.update(result)
             for bucket in result:
-                self._announce_shard(new, buckets[bucket])
+                self._announce_shard(resolved, buckets[bucket])
         return [done[n] for n in range(len(buckets))]
 
-    def _announce_shard(self, new: pa.Table, bucket: tuple[int, int, int]) -> None:
-        part = new.slice(bucket[1], bucket[2] - bucket[1])
-        tokens = total_tokens(part)
-        self._announce.advance("shard", part.num_rows, 0, tokens)
+    def _announce_shard(self, resolved: ResolvedBuild, bucket: Bucket) -> None:
+        _, start, stop = bucket
+        self._announce.advance("shard", stop - start, 0, resolved.num_tokens(start, stop))
 
     def _punch(self, parent: Parent, resolved: ResolvedBuild) -> dict[str, dict[int, Digest]]:
         jobs = punch_jobs(self._assignment, parent, resolved)
@@ -313,8 +304,6 @@ class _Build:
     ) -> BuildReport:
         plan, workspace = self._plan, self._workspace
         tables = {
-            "decisions": self._named(placed_decisions(plan, resolved)),
-            "signals": placed_signals(self._stage, plan, resolved),
             "quarantine": placed_quarantine(self._stage, plan, prepared, resolved.fresh),
             "partitions": partition_table(plan.partitions),
         }
@@ -324,7 +313,12 @@ class _Build:
             tables["near_sample"] = self._near_sample
         if self._evaluation is not None:
             tables["evaluation"] = self._evaluation.table()
-        records = seal_records(workspace, self._stage, plan.spec.name, resolved.key, tables)
+        decided = chain.from_iterable(
+            (("decisions", decisions), ("signals", signals))
+            for decisions, signals in placed_records(self._stage, plan, resolved)
+        )
+        parts = chain(tables.items(), decided)
+        records = seal_records(workspace, self._stage, plan.spec.name, resolved.key, parts)
         assembled = assemble(plan, parent, prepared, resolved, segments, records.tables, workspace)
         with workspace.locked(PUBLISH_LOCK, "another build is publishing", PUBLISH_WAIT_S):
             publisher = Publisher(workspace, plan, parent, segments, records, self._announce)
@@ -335,7 +329,7 @@ class _Build:
             version=version,
             published=True,
             books=assembled.books,
-            num_new=resolved.resolution.new.num_rows,
+            num_new=len(resolved.new),
             num_removed=resolved.resolution.removed.num_rows,
             num_tokens=assembled.manifest.num_tokens,
             num_shards=sum(len(segment.info.shard_samples) for segment in segments),
@@ -346,14 +340,20 @@ class _Build:
             evaluation=self._evaluation,
         )
 
-    def _named(self, decisions: pa.Table) -> pa.Table:
-        return decisions if self._elsewhere is None else self._elsewhere.named(decisions)
-
     def _prune(self) -> None:
         """Drops what the next build cannot reuse: only partitions and tallies stay."""
         self._stage.prune(KIND, {item.stage_key for item in self._plan.partitions})
         self._stage.prune(TALLIES, {i.tally_key for i in self._plan.partitions if i.tally_key})
-        for kind in (REPEATED, CONTESTS, CHOICES, NEW_KIND, TOKENS_KIND, RECORDS, SHARD_KIND):
+        for kind in (
+            REPEATED,
+            CONTESTS,
+            CHOICES,
+            NEW_KIND,
+            SPILLS,
+            TOKENS_KIND,
+            RECORDS,
+            SHARD_KIND,
+        ):
             self._stage.prune(kind, set())
 
 

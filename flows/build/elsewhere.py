@@ -21,11 +21,12 @@ from lineage.keys.gate import AccessRequest
 from lineage.versions import Version, read_storage
 from lineage.workspace import Workspace
 from pipelines.decisions import PUBLISHED
+from pipelines.dedup.rows import Rows
 from pipelines.schema import ID
 
 _BATCH_ROWS = 1 << 20
 # Texts are equal as they were cleaned, or as they were read: another dataset may clean otherwise.
-_KEYS = ("content_id", "raw_content_id")
+KEYS = ("content_id", "raw_content_id")
 _FOUND = pa.schema(
     [
         pa.field("key", ID),
@@ -69,7 +70,7 @@ class Elsewhere:
 
 
 def published_elsewhere(
-    workspace: Workspace, plan: BuildPlan, build_id: str, documents: pa.Table
+    workspace: Workspace, plan: BuildPlan, build_id: str, documents: Rows
 ) -> Elsewhere:
     """Looks for the texts of the input in the versions that the plan names, in their order.
 
@@ -80,12 +81,15 @@ def published_elsewhere(
         AccessDenied: no grant lets the builder read another dataset.
         NotFound, IntegrityError: a version is not there, or not what the ledger names.
     """
-    asked = documents.filter(pc.is_null(documents["rule"])).select(_KEYS)
-    found = {key: [_FOUND.empty_table()] for key in _KEYS}
+    asked = pa.concat_tables(
+        piece.filter(pc.is_null(piece["rule"])).select(KEYS)
+        for _, piece in documents.read([*KEYS, "rule"])
+    )
+    found = {key: [_FOUND.empty_table()] for key in KEYS}
     for version in plan.against:
         for published in _published(workspace, version, build_id):
-            places = [pc.index_in(asked[key], published[key].combine_chunks()) for key in _KEYS]
-            for key, at in zip(_KEYS, places, strict=True):
+            places = [pc.index_in(asked[key], published[key].combine_chunks()) for key in KEYS]
+            for key, at in zip(KEYS, places, strict=True):
                 rows = published.take(at.drop_null().unique())
                 rule = pa.repeat(f"{PUBLISHED}.{version.name}", rows.num_rows)
                 columns = [rows[key], rows["document_id"], rule]
@@ -110,7 +114,7 @@ def _published(workspace: Workspace, version: Version, build_id: str) -> Iterato
     for stored in storage.objects:
         if "/spans-" not in stored.name:
             continue
-        spans = read_object(workspace, stored, lease).select([*_KEYS, "document_id"])
+        spans = read_object(workspace, stored, lease).select([*KEYS, "document_id"])
         batch.append(spans.filter(pc.is_valid(spans["document_id"])))
         if sum(part.num_rows for part in batch) >= _BATCH_ROWS:
             yield pa.concat_tables(batch)

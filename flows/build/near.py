@@ -28,6 +28,7 @@ from pipelines.dedup.crowds import components, crowds
 from pipelines.dedup.order import Ints
 from pipelines.dedup.precision import NEAR_SAMPLE, char_similarity, sampled
 from pipelines.dedup.resolve import Contest
+from pipelines.dedup.rows import Rows, gathered
 from pipelines.dedup.shingles import shingles
 from pipelines.schema import ID
 from pipelines.signals.segments import Segmenter
@@ -114,41 +115,39 @@ def lay_out(
     stage: StageStore,
     plan: BuildPlan,
     assignment: Assignment,
-    documents: pa.Table,
     contest: Contest,
     num_workers: int,
 ) -> Ring:
     """Finds who shares a band key, and stages the contest for the workers.
 
     Args:
-        documents: the input, by partition and row.
         num_workers: there are several jobs for each, where the contest is large enough.
     """
-    crowd, document = _crowds(stage, plan, documents, contest)
-    component = components(crowd, document, len(contest.rows))
-    present = np.unique(document)
-    order = present[np.lexsort((contest.rank[present], component[present]))]
-    number = np.full(len(contest.rows), -1, np.int64)
+    crowd, document = _crowds(stage, plan, contest)
+    present, document = np.unique(document, return_inverse=True)
+    component = components(crowd, document, len(present))
+    rank, lie = contest.standing(present)
+    order = np.lexsort((rank, component))
+    number = np.empty(len(present), np.int64)
     number[order] = np.arange(len(order))
     member = number[document]
     by_member = np.argsort(member, kind="stable")
-    rows = contest.rows[order]
-    places = documents.select(_MEMBERS.names).take(pa.array(rows))
+    places = lie.take(pa.array(order))
     pairs = pa.table([crowd[by_member], member[by_member]], schema=_CROWDS)
     key = resolution_key(plan)
-    _stage_contest(stage, key, places.cast(_MEMBERS), pairs)
-    chars = documents["num_chars"].take(pa.array(rows)).to_numpy()
+    _stage_contest(stage, key, places.select(_MEMBERS.names).cast(_MEMBERS), pairs)
+    chars = places["num_chars"].to_numpy()
     share = int(chars.sum()) // (2 * num_workers)
     ends = _job_ends(component[order], chars, min(max(share, _LEAST_CHARS), _JOB_CHARS))
     jobs = tuple(
         _jobs(assignment, plan, key, ends, places["partition"].to_numpy(), member[by_member])
     )
     sizes = np.unique(component[order], return_counts=True)[1]
-    return Ring(rows, jobs, int(sizes.max(initial=1)))
+    return Ring(contest.rows[present[order]], jobs, int(sizes.max(initial=1)))
 
 
 def near_duplicates(
-    stage: StageStore, plan: BuildPlan, documents: pa.Table, ring: Ring, keys: Sequence[Digest]
+    stage: StageStore, plan: BuildPlan, documents: Rows, ring: Ring, keys: Sequence[Digest]
 ) -> NearDuplicates:
     """Reads what the workers decided.
 
@@ -172,17 +171,23 @@ def near_duplicates(
     return NearDuplicates(rows, survivors, chosen["similarity"].to_numpy(), sample, counts)
 
 
-def _sample(documents: pa.Table, rows: Ints, survivors: Ints, chosen: pa.Table) -> pa.Table:
+def _sample(documents: Rows, rows: Ints, survivors: Ints, chosen: pa.Table) -> pa.Table:
     """The sample of all pairs: it is among the samples of the jobs."""
     found = np.flatnonzero(np.asarray(chosen["char_similarity"].is_valid()))
-    keys = documents["shuffle_key"].take(pa.array(rows[found]))
+    keys = _ids(documents, rows[found], "shuffle_key")
     found = found[sampled(binary_matrix(keys))]
     columns = [
-        *(documents["document_id"].take(pa.array(each[found])) for each in (rows, survivors)),
+        *(_ids(documents, each[found], "document_id") for each in (rows, survivors)),
         *(chosen[name].take(pa.array(found)) for name in ("similarity", "char_similarity")),
     ]
     sample = pa.table(columns, NEAR_SAMPLE.names).cast(NEAR_SAMPLE)
     return sample.sort_by("document_id")
+
+
+def _ids(documents: Rows, numbers: Ints, name: str) -> pa.ChunkedArray:
+    """A column of some rows, in any order."""
+    each, back = np.unique(numbers, return_inverse=True)
+    return gathered(documents, each, [name])[name].take(pa.array(back))
 
 
 def decide_near(job: NearJob) -> Digest:
@@ -228,12 +233,10 @@ def _judged(
     return pa.array(like, mask=like < 0)
 
 
-def _crowds(
-    stage: StageStore, plan: BuildPlan, documents: pa.Table, contest: Contest
-) -> tuple[Ints, Ints]:
+def _crowds(stage: StageStore, plan: BuildPlan, contest: Contest) -> tuple[Ints, Ints]:
     """Pairs of a crowd and a place in the contest, over all bands, by crowd."""
     bands = plan.spec.duplicates.bands
-    held = max(1, _HELD_BYTES // max(8 * documents.num_rows, 1))
+    held = max(1, _HELD_BYTES // max(8 * contest.num_documents, 1))
     found: list[tuple[Ints, Ints]] = []
     so_far = 0
     for start in range(0, bands, held):

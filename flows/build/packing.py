@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from flows.build.pack import PunchJob, shard_names
 from flows.build.parent import Parent
 from flows.build.plan import BuildPlan
-from flows.build.resolve import ResolvedBuild, bucket_bounds, total_tokens
+from flows.build.resolve import ResolvedBuild
 from flows.build.worker import Assignment
 from lineage.errors import ConfigError
-from lineage.tables import binary_matrix
-from pipelines.shards.buckets import bucket_of, num_buckets
+from pipelines.shards.buckets import bucket_starts, num_buckets
 from storage_tiers.dvc import MAX_FILES
 
 # A bucket's number, and its first and last row (exclusive) among the new documents.
@@ -24,7 +22,7 @@ Bucket = tuple[int, int, int]
 _JOB_BYTES = 256 << 20
 
 
-def buckets_of(plan: BuildPlan, segment: str, new: pa.Table) -> list[Bucket]:
+def buckets_of(plan: BuildPlan, segment: str, resolved: ResolvedBuild) -> list[Bucket]:
     """The buckets of a new segment, each of which becomes a shard.
 
     Raises:
@@ -32,10 +30,10 @@ def buckets_of(plan: BuildPlan, segment: str, new: pa.Table) -> list[Bucket]:
     """
     token_bytes = np.dtype(plan.tokenizer.dtype).itemsize
     shard_tokens = max(1, plan.spec.shards.shard_bytes // token_bytes)
-    count = num_buckets(total_tokens(new), shard_tokens)
+    count = num_buckets(resolved.num_tokens(), shard_tokens)
     require_room(segment, count)
-    bounds = bucket_bounds(bucket_of(binary_matrix(new["shuffle_key"]), count), count)
-    return [(n, int(bounds[n]), int(bounds[n + 1])) for n in range(count)]
+    bounds = np.searchsorted(resolved.new.first, bucket_starts(count)).tolist()
+    return [*zip(range(count), bounds, [*bounds[1:], len(resolved.new)], strict=True)]
 
 
 def require_room(segment: str, num_shards: int) -> None:
@@ -61,10 +59,12 @@ def runs_of(
 
 def punch_jobs(assignment: Assignment, parent: Parent, resolved: ResolvedBuild) -> list[PunchJob]:
     """A job for each published shard that gets holes."""
-    removed = resolved.resolution.removed.select(["segment", "shard", "span"]).to_pylist()
+    removed = resolved.resolution.removed
     rows: dict[tuple[int, int], list[int]] = {}
-    for row in removed:
-        rows.setdefault((row["segment"], row["shard"]), []).append(row["span"])
+    for segment, shard, span in zip(
+        *(removed[name].to_numpy().tolist() for name in ("segment", "shard", "span")), strict=True
+    ):
+        rows.setdefault((segment, shard), []).append(span)
     jobs = []
     for (segment, shard), spans in sorted(rows.items()):
         name = parent.segments[segment].name

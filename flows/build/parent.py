@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,25 +11,16 @@ import pyarrow as pa
 from flows.build.plan import BuildPlan
 from flows.storage import workspace_tiers
 from lineage.digest import Digest
-from lineage.errors import NotFound
+from lineage.errors import IntegrityError, NotFound
 from lineage.keys.gate import KeyLease
 from lineage.keys.sealing import open_parquet
 from lineage.manifests.content import ContentManifest, SegmentInfo
 from lineage.manifests.storage import StorageManifest, StoredObject
 from lineage.versions import read_content, read_storage
 from lineage.workspace import Workspace
-from pipelines.schema import ID
+from pipelines.dedup.columns import PUBLISHED
+from pipelines.dedup.order import Ints, Mask
 from pipelines.spec.dataset import DatasetSpec
-
-PUBLISHED = pa.schema(
-    [
-        *(pa.field(name, ID) for name in ("document_id", "raw_content_id", "content_id")),
-        pa.field("segment", pa.int32()),
-        pa.field("shard", pa.int32()),
-        pa.field("span", pa.int64()),
-        pa.field("num_tokens", pa.int64()),
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +74,58 @@ def open_parent(workspace: Workspace, plan: BuildPlan, lease: KeyLease) -> Paren
     return Parent(content, storage, content.segments if goes_on else ())
 
 
-def alive_documents(workspace: Workspace, parent: Parent, lease: KeyLease) -> pa.Table:
-    """Every alive document of the parent, as `PUBLISHED`."""
-    tables = [PUBLISHED.empty_table()]
-    for number, segment in enumerate(parent.segments):
-        for shard in range(len(segment.shard_samples)):
-            spans = read_spans(workspace, parent, segment.name, shard, lease)
-            tables.append(_alive(spans, number, shard))
-    return pa.concat_tables(tables)
+class AliveRows:
+    """The alive documents of the parent, by shard and span: `pipelines.dedup.rows.Rows`.
+
+    Its columns are those of `PUBLISHED`. Shards without a wanted row are not read again;
+    memory is that of the spans of one shard.
+    """
+
+    def __init__(self, workspace: Workspace, parent: Parent, lease: KeyLease) -> None:
+        self._workspace = workspace
+        self._parent = parent
+        self._lease = lease
+        self._shards = [
+            (number, shard)
+            for number, segment in enumerate(parent.segments)
+            for shard in range(len(segment.shard_samples))
+        ]
+        self._sizes: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        return sum(segment.num_documents for segment in self._parent.segments)
+
+    def read(
+        self, columns: Sequence[str], wanted: Mask | None = None
+    ) -> Iterator[tuple[Ints, pa.Table]]:
+        """As `pipelines.dedup.rows.Rows.read`.
+
+        Raises:
+            IntegrityError: the shards hold other documents than the manifest counts.
+        """
+        first = 0
+        for at in self._shards:
+            known = self._sizes.get(at)
+            if wanted is None or known is None or wanted[first : first + known].any():
+                alive = self._alive(*at)
+                known = alive.num_rows
+                rows = np.arange(known)
+                if wanted is not None:
+                    rows = np.flatnonzero(wanted[first : first + known])
+                if len(rows):
+                    yield first + rows, alive.select(list(columns)).take(pa.array(rows))
+            self._sizes[at] = known
+            first += known
+        if first != len(self):
+            raise IntegrityError(
+                f"the shards of the parent version hold {first} documents, "
+                f"and its manifest counts {len(self)}"
+            )
+
+    def _alive(self, number: int, shard: int) -> pa.Table:
+        name = self._parent.segments[number].name
+        spans = read_spans(self._workspace, self._parent, name, shard, self._lease)
+        return _alive(spans, number, shard)
 
 
 def read_spans(

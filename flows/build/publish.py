@@ -8,9 +8,12 @@ from the stage store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -26,14 +29,15 @@ from lineage.digest import Digest
 from lineage.durable import replace_file, sync_file, sync_folder
 from lineage.errors import Conflict
 from lineage.keys.keytable import WrappedKey, committed_head
+from lineage.keys.minting import KeyMinter
 from lineage.keys.sealing import NONCE_BYTES, seal_bytes
 from lineage.manifests.content import ContentManifest, TableInfo
 from lineage.manifests.storage import StorageManifest, StoredObject
-from lineage.tables import table_root
+from lineage.tables import TableRoot
 from lineage.versions import Version, latest_version, manifest_paths, write_storage
 from lineage.workspace import Workspace
-from pipelines.shards.write import write_table
-from storage_tiers.stage import StageStore
+from pipelines.shards.write import TableWriter
+from storage_tiers.stage import StagePart, StageStore
 from storage_tiers.stored import store_name
 
 RECORDS = "records"
@@ -53,17 +57,16 @@ def seal_records(
     stage: StageStore,
     dataset: str,
     key: Digest,
-    tables: Mapping[str, pa.Table],
+    tables: Iterable[tuple[str, pa.Table]],
 ) -> Records:
-    """Seals the long lists into the stage store; finds them there after a crash."""
+    """Seals the long lists into the stage store; finds them there after a crash.
+
+    Args:
+        tables: names and rows; a name that comes again brings the next rows of its table.
+    """
     if stage.get(RECORDS, key) is None:
         with stage.write(RECORDS, key) as part:
-            for name, table in tables.items():
-                object_name = f"{RECORDS}/{name}-00000.parquet"
-                path = part.path(Path(object_name).name)
-                seal, receipt = minted_receipt(workspace.minter, dataset)
-                write_table(path, table, seal)
-                part.receipt.setdefault("objects", {})[object_name] = receipt(path)
+            part.receipt.update(_sealed(workspace.minter, part, dataset, tables))
     entry = stage.get(RECORDS, key)
     if entry is None:
         raise Conflict("the stage store was cleared while the build ran", "build again")
@@ -71,8 +74,36 @@ def seal_records(
         FreshObject(stored, row, entry.path(Path(stored.name).name))
         for stored, row in receipt_objects(entry, dataset)
     )
-    infos = {name: TableInfo(table.num_rows, table_root(table)) for name, table in tables.items()}
+    infos = {
+        name: TableInfo(table["num_rows"], Digest.parse(table["root"]))
+        for name, table in entry.receipt["tables"].items()
+    }
     return Records(infos, fresh)
+
+
+def _sealed(
+    minter: KeyMinter, part: StagePart, dataset: str, tables: Iterable[tuple[str, pa.Table]]
+) -> dict[str, Any]:
+    """Writes the tables side by side; gives what the receipt tells of them."""
+    receipts: dict[str, Callable[[], dict[str, Any]]] = {}
+    roots: dict[str, TableRoot] = {}
+    writers: dict[str, TableWriter] = {}
+    with ExitStack() as stack:
+        for name, table in tables:
+            if name not in writers:
+                path = part.path(f"{name}-00000.parquet")
+                seal, receipt = minted_receipt(minter, dataset)
+                writers[name] = stack.enter_context(TableWriter(path, table.schema, seal))
+                receipts[name], roots[name] = partial(receipt, path), TableRoot(table.schema)
+            writers[name].add(table)
+            roots[name].add(table)
+    return {
+        "objects": {f"{RECORDS}/{name}-00000.parquet": told() for name, told in receipts.items()},
+        "tables": {
+            name: {"num_rows": root.num_rows, "root": str(root.root())}
+            for name, root in roots.items()
+        },
+    }
 
 
 class Publisher:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from flows.build.plan import BuildPlan
 from flows.build.prepare import PreparedPartition
 from lineage.errors import ConfigError
 from pipelines.books import Books
+from pipelines.dedup.rows import Rows, gathered
 from pipelines.ingest.chunk import PASSED_OVER
 from pipelines.spec.dataset import DatasetSpec
 from pipelines.spec.limits import NO_LIMIT, QuarantineLimit
@@ -62,7 +62,7 @@ def require_kept(spec: DatasetSpec, contested: np.ndarray, near: np.ndarray) -> 
         )
 
 
-def require_small_clusters(plan: BuildPlan, documents: pa.Table, cluster: tuple[int, int]) -> None:
+def require_small_clusters(plan: BuildPlan, documents: Rows, cluster: tuple[int, int]) -> None:
     """Refuses a build in which too many documents are one.
 
     Args:
@@ -75,12 +75,13 @@ def require_small_clusters(plan: BuildPlan, documents: pa.Table, cluster: tuple[
     limit, (row, size) = plan.spec.duplicates.largest_cluster, cluster
     if limit is None or size <= limit:
         return
-    record = documents.select(["partition", "file", "offset"]).slice(row, 1).to_pylist()[0]
+    columns = ["partition", "file", "offset"]
+    (record,) = gathered(documents, np.array([row]), columns).to_pylist()
     partition = plan.partitions[record["partition"]].partition
     file = partition.files[record["file"]]
     raise ConfigError(
         f"{plan.spec.name}: {size:,} documents are one, exactly or nearly, and largest_cluster "
-        f"allows {limit:,}; the record of source {partition.source} in {file.path} at "
+        f"allows {limit:,}; the record of source {partition.source} in {file.shown} at "
         f"{record['offset'] + file.offset_base} would stand for them",
         "look at that record; then raise largest_cluster or similarity in [duplicates], or take "
         "the template it repeats out of the texts",

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from flows.build.plan import BuildPlan
 from flows.build.texts import texts_at
@@ -16,6 +15,7 @@ from lineage.errors import ConfigError
 from pipelines.decontamination.evaluation import Evaluation
 from pipelines.decontamination.recall import sampled
 from pipelines.dedup.order import Ints
+from pipelines.dedup.rows import Rows, gathered
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,16 @@ class RecallJob:
     keys: Mapping[int, Digest]
 
 
-def recall_job(
-    assignment: Assignment, plan: BuildPlan, documents: pa.Table, kept: Ints
-) -> RecallJob:
+def recall_job(assignment: Assignment, plan: BuildPlan, documents: Rows, kept: Ints) -> RecallJob:
     """A job on a sample of the kept documents that is the same however the work is cut.
 
     Args:
         documents: the input, by partition and row.
         kept: rows of it.
     """
-    wanted = pa.array(sampled(documents, kept))
-    partitions = documents["partition"].take(wanted).to_pylist()
-    rows = documents["row"].take(wanted).to_pylist()
+    chosen = np.sort(sampled(documents, kept))
+    places = gathered(documents, chosen, ["partition", "row"])
+    partitions, rows = (places[name].to_pylist() for name in ("partition", "row"))
     keys = {ordinal: plan.partitions[ordinal].stage_key for ordinal in sorted(set(partitions))}
     return RecallJob(assignment, tuple(partitions), tuple(rows), keys)
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flows.build.ordered import SLICE_ROWS, in_order
 from flows.build.plan import BuildPlan, PlannedPartition
 from flows.build.prepare import KIND, PreparedPartition
-from flows.build.resolve import ResolvedBuild, signals_of
+from flows.build.resolve import ResolvedBuild
 from flows.build.staged import staged, staged_table
-from lineage.digest import Digest
 from pipelines.decisions import DECISIONS
+from pipelines.dedup.verdicts import decision_order
 from pipelines.personal.act import SAMPLE_PER_KIND
 from pipelines.personal.sample import merge_samples
-from pipelines.schema import QUARANTINE, TOLD
+from pipelines.schema import DOCUMENTS, QUARANTINE, TOLD
 from storage_tiers.stage import StageStore
 
 _PLACE = [
@@ -43,53 +45,54 @@ PARTITIONS = pa.schema(
 )
 
 
-def placed_decisions(plan: BuildPlan, resolved: ResolvedBuild) -> pa.Table:
-    """The decisions, each with source, path and byte offset, as `PLACED_DECISIONS`."""
-    decisions = resolved.resolution.decisions
-    partition = decisions["partition"].fill_null(-1).to_numpy()
-    rows = decisions["row"].fill_null(0).to_numpy()
-    sizes = np.bincount(resolved.documents["partition"].to_numpy(), minlength=len(plan.partitions))
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    at = np.where(partition < 0, -1, starts[partition] + rows)
-    wanted = pa.array(at, mask=at < 0)
-    files = resolved.documents["file"].take(wanted).combine_chunks()
-    offsets = resolved.documents["offset"].take(wanted).combine_chunks()
-    kept = decisions.drop_columns(list(_OWN))
-    places = _places(plan, partition, files, offsets)
-    return pa.table([*kept.columns, *places], schema=PLACED_DECISIONS)
+def placed_records(
+    stage: StageStore, plan: BuildPlan, resolved: ResolvedBuild, slice_rows: int = SLICE_ROWS
+) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """The decisions and the signals, in their order, in tables of about `slice_rows` rows.
 
-
-def placed_signals(stage: StageStore, plan: BuildPlan, resolved: ResolvedBuild) -> pa.Table:
-    """What was measured of each document, a row for each decision, in their order.
-
-    The columns are ``document_id``, what the source tells, and the signals; all but the
-    first are null for a removed document.
+    Decisions are `PLACED_DECISIONS`. Beside each stands what was measured of the document:
+    ``document_id``, what the source tells, and the signals; all but the first are null for
+    a removed document, and not there where nothing is decided on the input.
     """
-    decisions = resolved.resolution.decisions
-    partition = decisions["partition"].fill_null(-1).to_numpy()
-    rows = decisions["row"].fill_null(0).to_numpy()
-    parts, order = [], np.full(len(rows), -1, np.int64)
-    start = 0
-    for ordinal in np.unique(partition[partition >= 0]).tolist():
-        mine = np.flatnonzero(partition == ordinal)
-        parts.append(_measured(stage, plan.partitions[ordinal].stage_key, rows[mine]))
-        order[mine] = start + np.arange(len(mine))
-        start += len(mine)
-    if not parts:
-        return decisions.select(["document_id"])
-    wanted = pa.array(order, mask=order < 0)
-    signals = pa.concat_tables(parts).take(wanted)
-    signals = signals.cast(pa.schema([column.with_nullable(True) for column in signals.schema]))
-    return signals.add_column(0, decisions.schema.field("document_id"), decisions["document_id"])
+    resolution, told = resolved.resolution, pa.schema([])
+    if resolution.num_decisions > resolution.removed.num_rows:
+        names = [*TOLD, "num_chars", "num_bytes"]
+        own = [DOCUMENTS.field(name) for name in names]
+        told = pa.schema(
+            [item.with_nullable(True) for item in (*own, *resolved.documents.signals())]
+        )
+    pieces = _placed(plan, resolved, told)
+    rows = resolution.num_decisions
+    ordered = in_order(stage, pieces, rows, "document_id", decision_order, slice_rows)
+    width = len(PLACED_DECISIONS)
+    measured = pa.schema([PLACED_DECISIONS.field("document_id"), *told])
+    for table in chain(ordered, () if rows else (_beside(told).empty_table(),)):
+        columns = table.columns
+        yield (
+            pa.table(columns[:width], schema=PLACED_DECISIONS),
+            pa.table([table["document_id"], *columns[width:]], schema=measured),
+        )
 
 
-def _measured(stage: StageStore, key: Digest, rows: np.ndarray) -> pa.Table:
-    entry = staged(stage, KIND, key)
-    told = staged_table(entry, "documents", [*TOLD, "num_chars", "num_bytes"])
-    signals = signals_of(entry, told)
-    for name in reversed(TOLD):
-        signals = signals.add_column(0, name, told[name])
-    return signals.take(pa.array(rows))
+def _placed(plan: BuildPlan, resolved: ResolvedBuild, told: pa.Schema) -> Iterator[pa.Table]:
+    """Decisions with places, and beside them what is told of their documents."""
+    places, schema = _Places(plan), _beside(told)
+    for decisions, read in resolved.resolution.decisions([*told.names, "file", "offset"]):
+        decisions = resolved.documents.named(decisions)
+        kept, rows = decisions.drop_columns(list(_OWN)).columns, decisions.num_rows
+        if read is None:
+            where = [pa.nulls(rows, item.type) for item in (*_PLACE, *told)]
+        else:
+            partition = decisions["partition"].to_numpy()
+            where = places.of(partition, read["file"], read["offset"])
+            where += [read[name] for name in told.names]
+        yield pa.table([*kept, *where], schema=schema)
+
+
+def _beside(told: pa.Schema) -> pa.Schema:
+    """Decisions and signals side by side: they have columns of one name."""
+    renamed = [item.with_name(f"told {item.name}") for item in told]
+    return pa.schema([*PLACED_DECISIONS, *renamed])
 
 
 def placed_quarantine(
@@ -99,12 +102,12 @@ def placed_quarantine(
     fresh: frozenset[int],
 ) -> pa.Table:
     """The quarantine of the partitions that are new to the dataset, as `PLACED_QUARANTINE`."""
-    tables = [PLACED_QUARANTINE.empty_table()]
+    tables, places = [PLACED_QUARANTINE.empty_table()], _Places(plan)
     for item in sorted(prepared, key=lambda item: item.ordinal):
         if item.ordinal in fresh:
             entry = staged(stage, KIND, plan.partitions[item.ordinal].stage_key)
             rows = staged_table(entry, "quarantine")
-            tables.append(_placed_rows(plan, item.ordinal, rows))
+            tables.append(_placed_rows(places, item.ordinal, rows))
     return pa.concat_tables(tables)
 
 
@@ -136,27 +139,32 @@ def partition_table(partitions: Sequence[PlannedPartition]) -> pa.Table:
     return table.sort_by([("key", "ascending"), ("path", "ascending"), ("start", "ascending")])
 
 
-def _placed_rows(plan: BuildPlan, ordinal: int, rows: pa.Table) -> pa.Table:
-    partition = np.full(rows.num_rows, ordinal)
-    files, offsets = rows["file"].combine_chunks(), rows["offset"].combine_chunks()
-    places = _places(plan, partition, files, offsets)
+def _placed_rows(places: _Places, ordinal: int, rows: pa.Table) -> pa.Table:
+    where = places.of(np.full(rows.num_rows, ordinal), rows["file"], rows["offset"])
     kept = rows.drop_columns(["file", "offset"])
-    return pa.table([*places, *kept.columns], schema=PLACED_QUARANTINE)
+    return pa.table([*where, *kept.columns], schema=PLACED_QUARANTINE)
 
 
-def _places(
-    plan: BuildPlan, partition: np.ndarray, files: pa.Array, offsets: pa.Array
-) -> list[pa.Array]:
-    """Source names, paths and offsets of rows; null where the partition is below zero."""
-    places = [
-        (item.partition.source, file.shown, file.offset_base)
-        for item in plan.partitions
-        for file in item.partition.files
-    ]
-    sizes = [len(item.partition.files) for item in plan.partitions]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    ordinals = files.fill_null(0).to_numpy()
-    at = np.where(partition < 0, 0, starts[np.maximum(partition, 0)] + ordinals)
-    wanted = pa.array(at, mask=partition < 0)
-    sources, paths, bases = (pa.array(column) for column in zip(*places, strict=True))
-    return [sources.take(wanted), paths.take(wanted), pc.add(offsets, bases.take(wanted))]
+class _Places:
+    """Where records lie, in words: source names, paths and offsets."""
+
+    def __init__(self, plan: BuildPlan) -> None:
+        places = [
+            (item.partition.source, file.shown, file.offset_base)
+            for item in plan.partitions
+            for file in item.partition.files
+        ]
+        columns = zip(*places, strict=True) if places else [()] * len(_PLACE)
+        self._columns = [
+            pa.array(column, item.type) for item, column in zip(_PLACE, columns, strict=True)
+        ]
+        sizes = [len(item.partition.files) for item in plan.partitions]
+        self._starts = np.cumsum([0, *sizes])
+
+    def of(
+        self, partition: np.ndarray, files: pa.ChunkedArray, offsets: pa.ChunkedArray
+    ) -> list[pa.Array]:
+        """The columns `_PLACE` of some rows, by ordinal of the partition and of its file."""
+        wanted = pa.array(self._starts[partition] + files.to_numpy())
+        sources, paths, bases = (column.take(wanted) for column in self._columns)
+        return [sources, paths, pc.add(offsets, bases)]

@@ -1,32 +1,50 @@
 """Resolves a build: which documents pass the rules, which are new, which leave, and why.
 
-Memory: about 250 bytes a document of the whole input, without its text.
+Memory: what `pipelines.dedup.resolve.Resolving` holds of each document, 12 bytes for each
+new one, and one slice of rows that are sorted (`flows.build.ordered`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from flows.build.input import InputRows
+from flows.build.ordered import SLICE_ROWS, in_order
 from flows.build.plan import BuildPlan
-from flows.build.prepare import KIND, PreparedPartition
-from flows.build.staged import staged, staged_table
+from flows.build.staged import staged
 from lineage.digest import Digest, canonical_json, digest_of
-from lineage.keys.sealing import parquet_writer
-from pipelines.dedup.resolve import Resolution, Resolving
-from pipelines.rules.decide import decide
-from pipelines.rules.rule import AnyRule
-from pipelines.schema import DOCUMENTS, TOLD
-from storage_tiers.stage import StageEntry, StageStore
+from lineage.keys.sealing import open_parquet
+from lineage.tables import binary_matrix
+from pipelines.dedup.order import Ints, leading
+from pipelines.dedup.resolve import NEW, Resolution, Resolving, new_order
+from pipelines.shards.write import TableWriter
+from storage_tiers.stage import StageEntry, StagePart, StageStore
 
-# What resolving needs; what a source tells besides goes into the lists alone.
-_SLIM = [name for name in DOCUMENTS.names if name not in ("text", *TOLD)]
 _GROUP_ROWS = 1 << 16
+_PLACES = pa.schema([NEW.field(name) for name in ("partition", "row")])
 NEW_KIND = "resolutions"
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocuments:
+    """The new documents in the order of their shuffle keys; the rest is in the stage store.
+
+    Attributes:
+        first: the first eight bytes of each shuffle key, ascending, uint64.
+        place: which one it is of the new documents by place in the input.
+    """
+
+    first: npt.NDArray[np.uint64]
+    place: npt.NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,47 +53,39 @@ class ResolvedBuild:
 
     Attributes:
         key: names this resolution in the stage store, where the new documents lie.
-        resolution: new documents, removed ones, decisions.
-        documents: every document of the input, without its text, by partition and row.
+        resolution: what is new, what is removed, and the decisions.
+        documents: every document of the input, by partition and row.
+        new: the documents that are new.
         fresh: ordinals of the partitions that the parent did not have.
     """
 
     key: Digest
     resolution: Resolution
-    documents: pa.Table
+    documents: InputRows
+    new: NewDocuments
     fresh: frozenset[int]
 
-    def with_tokens(self, num_tokens: np.ndarray) -> ResolvedBuild:
-        """The same with the tokens of each new document, the end token included."""
+    def with_tokens(self, num_tokens: Ints) -> ResolvedBuild:
+        """The same with the tokens of each new document by place, the end token included."""
         return replace(self, resolution=self.resolution.with_tokens(num_tokens))
 
+    def num_tokens(self, start: int = 0, stop: int | None = None) -> int:
+        """Tokens of all new documents, or of some in a row."""
+        tokens = self.resolution.tokens
+        return 0 if tokens is None else int(tokens[self.new.place[start:stop]].sum(dtype=np.int64))
 
-def judged_documents(
-    stage: StageStore,
-    plan: BuildPlan,
-    prepared: Sequence[PreparedPartition],
-    rules: Sequence[AnyRule],
-    sources: Sequence[int],
-) -> pa.Table:
-    """Every document of the input without its text, with the rule that drops it or none.
-
-    Args:
-        sources: the dataset's source ordinal of each source of the spec.
-    """
-    tables = []
-    for item in sorted(prepared, key=lambda item: item.ordinal):
-        planned = plan.partitions[item.ordinal]
-        entry = staged(stage, KIND, planned.stage_key)
-        tables.append(_judged(entry, rules, item.ordinal, sources[planned.source]))
-    return pa.concat_tables(tables)
+    def new_rows(self, ordinal: int) -> Ints:
+        """The rows of one partition that are new."""
+        return np.flatnonzero(self.resolution.new[self.documents.in_partition(ordinal)])
 
 
 def conclude(
     stage: StageStore,
     plan: BuildPlan,
-    documents: pa.Table,
+    documents: InputRows,
     resolving: Resolving,
     parent_keys: frozenset[Digest],
+    slice_rows: int = SLICE_ROWS,
 ) -> ResolvedBuild:
     """Ends the resolution, and stages the new documents for the workers.
 
@@ -86,14 +96,16 @@ def conclude(
     resolution = resolving.result(fresh)
     key = resolution_key(plan)
     if stage.get(NEW_KIND, key) is None:
-        by_place = resolution.new.select(["partition", "row"])
-        by_place = by_place.sort_by([("partition", "ascending"), ("row", "ascending")])
-        with stage.write(NEW_KIND, key) as part:
-            for name, table in (("new", resolution.new), ("places", by_place)):
-                seal, path = part.seal(name), part.path(f"{name}.parquet")
-                with parquet_writer(path, table.schema, seal) as writer:
-                    writer.write_table(table, row_group_size=_GROUP_ROWS)
-    return ResolvedBuild(key, resolution, documents, fresh)
+        with stage.write(NEW_KIND, key) as part, _writer(part, "places", _PLACES) as places:
+            pieces = _noting(resolution.new_documents(), places)
+            ordered = in_order(
+                stage, pieces, resolution.num_new, "shuffle_key", new_order, slice_rows
+            )
+            with _writer(part, "new", NEW) as new:
+                for table in ordered:
+                    new.add(table)
+    light = _light(staged(stage, NEW_KIND, key), documents, resolution)
+    return ResolvedBuild(key, resolution, documents, light, fresh)
 
 
 def resolution_key(plan: BuildPlan) -> Digest:
@@ -102,36 +114,28 @@ def resolution_key(plan: BuildPlan) -> Digest:
     return digest_of(canonical_json({"inputs": plan.inputs, "parent": parent}))
 
 
-def _judged(entry: StageEntry, rules: Sequence[AnyRule], ordinal: int, source: int) -> pa.Table:
-    table = staged_table(entry, "documents", _SLIM)
-    judged = decide(signals_of(entry, table), rules).columns(rules)
-    for name, column in judged.items():
-        table = table.append_column(name, column)
-    rows = table.num_rows
-    for name, values in (
-        ("source", pa.array(np.full(rows, source, np.int32))),
-        ("row", pa.array(np.arange(rows, dtype=np.int64))),
-        ("partition", pa.array(np.full(rows, ordinal, np.int32))),
-    ):
-        table = table.add_column(0, name, values)
-    return table
+def _writer(part: StagePart, name: str, schema: pa.Schema) -> TableWriter:
+    path = part.path(f"{name}.parquet")
+    return TableWriter(path, schema, part.seal(name), rows=_GROUP_ROWS)
 
 
-def signals_of(entry: StageEntry, documents: pa.Table) -> pa.Table:
-    """The signals of a partition, row by row, with the ones that every document has."""
-    signals = documents.select(["num_chars", "num_bytes"])
-    if "signals" in entry.receipt["seals"]:
-        measured = staged_table(entry, "signals")
-        for name in measured.column_names:
-            signals = signals.append_column(name, measured[name])
-    return signals
+def _noting(pieces: Iterable[pa.Table], places: TableWriter) -> Iterator[pa.Table]:
+    """The new documents as they pass by, by place; their places are written."""
+    for piece in pieces:
+        places.add(piece.select(_PLACES.names))
+        yield piece
 
 
-def bucket_bounds(buckets: np.ndarray, num_buckets: int) -> np.ndarray:
-    """The first row of each bucket, and the end of the last: num_buckets + 1 numbers."""
-    return np.searchsorted(buckets, np.arange(num_buckets + 1))
-
-
-def total_tokens(new: pa.Table) -> int:
-    """Tokens of all new documents."""
-    return int(pc.sum(new["num_tokens"]).as_py() or 0)
+def _light(entry: StageEntry, documents: InputRows, resolution: Resolution) -> NewDocuments:
+    numbers = np.flatnonzero(resolution.new)
+    first = np.empty(len(numbers), np.uint64)
+    place = np.empty(len(numbers), np.min_scalar_type(len(numbers)))
+    at = 0
+    with open_parquet(entry.path("new.parquet"), entry.seal("new")) as file:
+        for batch in file.iter_batches(_GROUP_ROWS, columns=[*_PLACES.names, "shuffle_key"]):
+            here = slice(at, at + batch.num_rows)
+            first[here] = leading(binary_matrix(batch["shuffle_key"]))
+            lies = (batch["partition"].to_numpy(), batch["row"].to_numpy())
+            place[here] = np.searchsorted(numbers, documents.numbers(*lies))
+            at = here.stop
+    return NewDocuments(first, place)

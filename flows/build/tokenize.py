@@ -89,20 +89,25 @@ def tokenize_jobs(
     assignment: Assignment, plan: BuildPlan, resolved: ResolvedBuild
 ) -> list[TokenizeJob]:
     """A job for each partition that holds new documents."""
-    new = resolved.resolution.new
-    partitions, rows = new["partition"].to_numpy(), new["row"].to_numpy()
-    order = np.lexsort((rows, partitions))
-    ordinals, starts = np.unique(partitions[order], return_index=True)
-    bounds = [*starts.tolist(), len(order)]
-    jobs = []
-    for ordinal, start, stop in zip(ordinals.tolist(), bounds, bounds[1:], strict=False):
-        item = plan.partitions[ordinal]
-        mine = digest_of(np.ascontiguousarray(rows[order[start:stop]], dtype="<i8").tobytes())
-        content, size = item.partition.content, item.partition.num_bytes
-        key = item.stage_key
+    jobs, start = [], 0
+    for item in plan.partitions:
+        rows = resolved.new_rows(item.ordinal)
+        if not len(rows):
+            continue
         jobs.append(
-            TokenizeJob(assignment, resolved.key, ordinal, key, content, mine, start, stop, size)
+            TokenizeJob(
+                assignment,
+                resolved.key,
+                item.ordinal,
+                item.stage_key,
+                item.partition.content,
+                digest_of(rows.astype("<i8").tobytes()),
+                start,
+                start + len(rows),
+                item.partition.num_bytes,
+            )
         )
+        start += len(rows)
     return jobs
 
 
@@ -114,19 +119,15 @@ def counted(
     Args:
         tokenized: by ordinal.
     """
-    new = resolved.resolution.new
-    order = np.lexsort((new["row"].to_numpy(), new["partition"].to_numpy()))
-    counts = np.empty(new.num_rows, np.int64)
     parts = [_counts(stage, item.key) for item in tokenized]
-    counts[order] = np.concatenate([np.zeros(0, np.int64), *parts])
-    return resolved.with_tokens(counts)
+    return resolved.with_tokens(np.concatenate([np.zeros(0, np.uint8), *parts]))
 
 
 def _counts(stage: StageStore, key: Digest) -> np.ndarray:
-    """Tokens of each document of a finished job, in the order of its rows."""
+    """Tokens of each document of a finished job, in the order of its rows, as small as can be."""
     table = staged_table(staged(stage, KIND, key), "tokens", ["num_tokens"])
     counts: np.ndarray = table["num_tokens"].to_numpy()
-    return counts
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
 
 
 def _tokenize(at: Bench, job: TokenizeJob) -> TokenizedPartition:

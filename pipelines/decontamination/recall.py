@@ -13,6 +13,7 @@ from pipelines.decontamination.index import INDEXED, EvalIndex
 from pipelines.decontamination.measure import measure
 from pipelines.decontamination.mutations import MUTATIONS, inject
 from pipelines.dedup.order import Ints, sorted_ids
+from pipelines.dedup.rows import Rows
 
 # Injected items a mutation, and bytes of the longest document that takes one.
 MOST_INJECTED = 100
@@ -32,7 +33,7 @@ class Recall:
     injected: int
 
 
-def sampled(documents: pa.Table, kept: Ints) -> Ints:
+def sampled(documents: Rows, kept: Ints) -> Ints:
     """Rows of documents to put items into: those of the smallest shuffle keys, in their order.
 
     So they are the same for any files, partitions and order of rows.
@@ -41,10 +42,15 @@ def sampled(documents: pa.Table, kept: Ints) -> Ints:
         documents: with ``shuffle_key`` and ``num_chars``.
         kept: rows to choose among; those that are too long are left out.
     """
-    short = kept[documents["num_chars"].to_numpy()[kept] <= _MOST_BYTES]
-    keys = binary_matrix(documents["shuffle_key"].take(pa.array(short)))
-    order, _ = sorted_ids(keys)
-    rows: Ints = short[order[:MOST_INJECTED]]
+    wanted = np.zeros(len(documents), np.bool_)
+    wanted[kept] = True
+    rows, keys = np.zeros(0, np.int64), np.zeros((0, 32), np.uint8)
+    for numbers, piece in documents.read(["shuffle_key", "num_chars"], wanted):
+        short = np.flatnonzero(piece["num_chars"].to_numpy() <= _MOST_BYTES)
+        rows = np.concatenate([rows, numbers[short]])
+        keys = np.concatenate([keys, binary_matrix(piece["shuffle_key"])[short]])
+        first = sorted_ids(keys)[0][:MOST_INJECTED]
+        rows, keys = rows[first], keys[first]
     return rows
 
 

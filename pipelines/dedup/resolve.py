@@ -7,31 +7,24 @@ answer is the same for any order of rows, files and partitions.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lineage.errors import IntegrityError
-from pipelines.books import Books, Count, StageBook, book_clean
-from pipelines.decisions import (
-    DECISIONS,
-    EXACT_DUPLICATE,
-    NEAR_DUPLICATE,
-    RECORD_ID_REUSED,
-    Verdict,
-)
+from lineage.tables import binary_matrix
+from pipelines.books import Books, Count, StageBook
+from pipelines.decisions import EXACT_DUPLICATE, NEAR_DUPLICATE, RECORD_ID_REUSED
 from pipelines.dedup.clusters import largest_cluster
-from pipelines.dedup.columns import Documents, Published, column_of_words
+from pipelines.dedup.documents import Documents, Published, survey
 from pipelines.dedup.order import Ints, Mask, ranks, sorted_ids
 from pipelines.dedup.removals import Removals, removals
-from pipelines.dedup.survivors import Fates, link, survivors
-from pipelines.dedup.verdicts import Rules, Verdicts, Wording
+from pipelines.dedup.rows import Rows, gathered
+from pipelines.dedup.survivors import Fates, survivors
+from pipelines.dedup.verdicts import DECIDED, Verdicts, due
 from pipelines.schema import ID
-
-_NUM_TOKENS = pa.field("num_tokens", pa.int64(), nullable=False)
 
 # One row a document that goes into the next segment, in the order of the shuffle keys.
 NEW = pa.schema(
@@ -63,35 +56,68 @@ class Resolution:
     """What is to be done, and what is to be said about it.
 
     Attributes:
-        new: NEW; tokenizing adds ``num_tokens``.
+        new: which documents of the input go into the next segment.
+        num_new: how many.
+        num_decisions: that are due.
         removed: REMOVALS.
-        decisions: DECISIONS; tokenizing fills in the tokens of new documents.
         books: the stages clean and dedup over the whole current input; tokenizing adds its own.
         published_tokens: of the documents that stay as they are published.
+        tokens: of each new document by place, the end token included; None before tokenizing.
     """
 
-    new: pa.Table
+    new: Mask
+    num_new: int
+    num_decisions: int
     removed: pa.Table
-    decisions: pa.Table
     books: Books
     published_tokens: int
+    tokens: Ints | None
+    _due: Mask
+    _verdicts: Verdicts
 
-    def with_tokens(self, num_tokens: Ints) -> Resolution:
+    def with_tokens(self, tokens: Ints) -> Resolution:
         """The same after tokenizing.
 
         Args:
-            num_tokens: of each row of `new`, the end token included.
+            tokens: of each new document, by place in the input, the end token included.
+
+        Raises:
+            IntegrityError: of more or fewer documents than are new.
         """
-        new = self.new.append_column(_NUM_TOKENS, pa.array(num_tokens))
-        total = self.published_tokens + int(num_tokens.sum())
+        if len(tokens) != self.num_new:
+            raise IntegrityError(f"{len(tokens)} of {self.num_new} new documents were tokenized")
+        total = self.published_tokens + int(tokens.sum(dtype=np.int64))
         kept = self.books.stage("dedup").kept
         tokenize = StageBook("tokenize", kept, kept + Count(tokens=total))
-        return replace(
-            self,
-            new=new,
-            decisions=_filled(self.decisions, new),
-            books=self.books.add(Books((tokenize,))),
-        )
+        return replace(self, tokens=tokens, books=self.books.add(Books((tokenize,))))
+
+    def new_documents(self) -> Iterator[pa.Table]:
+        """The documents that are new, as NEW, by place."""
+        for _, piece in self._verdicts.documents.rows.read(NEW.names, self.new):
+            yield piece.select(NEW.names).cast(NEW)
+
+    def decisions(self, columns: Sequence[str] = ()) -> Iterator[tuple[pa.Table, pa.Table | None]]:
+        """Decisions as DECISIONS: on the input by place, then on published ones that leave.
+
+        Put into `pipelines.dedup.verdicts.decision_order` they are those of a version.
+
+        Args:
+            columns: read besides; they come with the decisions on the input.
+
+        Raises:
+            IntegrityError: nothing was tokenized yet.
+        """
+        if self.tokens is None:
+            raise IntegrityError("decisions before the new documents were tokenized")
+        told = 0
+        names = dict.fromkeys([*DECIDED, *columns])
+        for rows, piece in self._verdicts.documents.rows.read(list(names), self._due):
+            new = int(self.new[rows].sum())
+            decided = self._verdicts.on_rows(rows, piece, self.tokens[told : told + new])
+            told += new
+            yield decided, piece.select(list(columns))
+        for decided in self._verdicts.on_removals():
+            yield decided, None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +126,36 @@ class Contest:
 
     Attributes:
         rows: of the input, ascending: the survivors of the exact duplicates.
-        rank: of each, 0 for the one that stands before all others: published ones first,
-            then the longer copy, then the smaller shuffle key. No two are equal.
     """
 
     rows: Ints
-    rank: Ints
+    _documents: Documents
+
+    @property
+    def num_documents(self) -> int:
+        """Of the whole input."""
+        return len(self._documents)
+
+    def standing(self, places: Ints) -> tuple[Ints, pa.Table]:
+        """How some contestants stand to each other, and where they lie.
+
+        Args:
+            places: in `rows`, ascending.
+
+        Returns:
+            The rank of each, 0 for the one that stands before all others: published ones
+            first, then the longer copy, then the smaller shuffle key; and the columns
+            ``partition``, ``row``, ``num_chars`` and ``shuffle_key``.
+        """
+        rows = self.rows[places]
+        names = ["partition", "row", "num_chars", "shuffle_key"]
+        table = gathered(self._documents.rows, rows, names)
+        key = ranks(binary_matrix(table["shuffle_key"]))
+        length = table["num_chars"].to_numpy()
+        order = np.lexsort((key, -length, ~self._documents.same[rows]))
+        rank = np.empty(len(rows), np.int64)
+        rank[order] = np.arange(len(rows))
+        return rank, table
 
 
 class Resolving:
@@ -117,36 +167,30 @@ class Resolving:
     documents with one cleaned text the published one stays, else the one with the
     smallest shuffle key. Then near duplicates, which the caller finds, make way.
 
-    Everything is in memory and nothing goes to disk, where content keys, being unkeyed
-    hashes, must not lie in clear. The peak is about 500 bytes a document and 200 a
-    published one, the result included and the arguments not.
+    The input is read in pieces, several times; ids are in memory only of documents that
+    share one. Nothing is written: content keys, being unkeyed hashes, must not lie in clear.
+    Memory: 65 bytes a document at the peak and 30 afterwards, 70 a published one, and 150
+    more for each that shares its document id or its content.
 
     Args:
-        documents: every document of the whole current input, with the columns of INPUT
-            in pipelines/dedup/columns.py.
+        documents: every document of the whole current input, by (partition, row), with the
+            columns of INPUT in pipelines/dedup/columns.py.
         published: the documents alive in the parent version, with the columns of PUBLISHED;
             no rows for a first version.
 
     Raises:
-        IntegrityError: a table is not of its schema, or a document is alive twice in the
-            parent version.
+        IntegrityError: a document is alive twice in the parent version.
     """
 
-    def __init__(self, documents: pa.Table, published: pa.Table) -> None:
-        self._rows, self._alive = Documents.of(documents), Published.of(published)
-        self._linked = link(self._rows, self._alive)
-        self._fates = survivors(self._rows, self._linked)
+    def __init__(self, documents: Rows, published: Rows) -> None:
+        self._alive = Published(published)
+        self._documents, keys = survey(documents, self._alive)
+        self._fates = survivors(self._documents, keys)
         self._threshold = 0
 
     def contest(self) -> Contest:
         """Who takes part in the search for near duplicates."""
-        rows = self.kept()
-        length = self._rows.table["num_chars"].to_numpy()[rows]
-        key = ranks(self._rows.shuffle_key[rows])
-        order = np.lexsort((key, -length, ~self._linked.same[rows]))
-        rank = np.empty(len(rows), np.int64)
-        rank[order] = np.arange(len(rows))
-        return Contest(rows, rank)
+        return Contest(self.kept(), self._documents)
 
     def kept(self) -> Ints:
         """Rows of the input, ascending, that are kept as far as is known now."""
@@ -159,8 +203,7 @@ class Resolving:
 
     def near_by_source(self) -> tuple[Ints, Ints]:
         """Documents of each source ordinal that contested, and that made way as near ones."""
-        source = self._rows.table["source"].to_numpy()
-        near = self._fates.similarity >= 0
+        source, near = self._documents.source, self._fates.similarity >= 0
         contested = np.bincount(source[self._fates.survives | near])
         return contested, np.bincount(source[near], minlength=len(contested))
 
@@ -176,87 +219,59 @@ class Resolving:
 
         Args:
             fresh_partitions: partitions whose build key the parent version did not have.
-
-        Raises:
-            IntegrityError: two documents have one shuffle key.
         """
-        rows, alive, linked, fates = self._rows, self._alive, self._linked, self._fates
-        lost = removals(rows, alive, linked, fates)
-        rules = Rules.of(rows.rules)
-        fresh = np.isin(rows.partition, np.array(sorted(fresh_partitions), np.int64))
-        due = Verdicts.due(linked, fates, lost, fresh)
-        verdicts = Verdicts.on_rows(rows, linked, fates, rules, due)
-        verdicts = verdicts.sorted_with(Verdicts.on_removals(linked, lost, rules))
-        stays = fates.survives & linked.same
-        words = Wording(rules, self._threshold, np.where(stays, linked.published, -1))
-        known = alive.table["num_tokens"].to_numpy()
+        documents, alive, fates = self._documents, self._alive, self._fates
+        lost = removals(documents, alive, fates)
+        chosen = due(documents, fates, lost, documents.in_partitions(fresh_partitions))
+        stays = documents.published[fates.survives & documents.same]
+        new = fates.survives & ~documents.same
         return Resolution(
-            _new(rows, np.flatnonzero(fates.survives & ~linked.same)),
-            _removed(alive, lost, rules),
-            verdicts.table(rows, alive, words),
-            _books(rows, fates),
-            int(known[linked.published[stays]].sum()),
+            new,
+            int(new.sum()),
+            int(chosen.sum()) + len(lost.published),
+            _removed(alive, lost),
+            Books((documents.clean, _dedup_book(documents, fates))),
+            int(alive.num_tokens[stays].sum(dtype=np.int64)),
+            None,
+            chosen,
+            Verdicts.of(documents, alive, fates, lost, self._threshold, chosen),
         )
 
 
-def _new(documents: Documents, rows: Ints) -> pa.Table:
-    order, steps = sorted_ids(documents.shuffle_key[rows])
+def new_order(new: pa.Table) -> Ints:
+    """The order of new documents: by shuffle key.
+
+    Raises:
+        IntegrityError: two documents have one.
+    """
+    order, steps = sorted_ids(binary_matrix(new["shuffle_key"]))
     if not steps.all():
         raise IntegrityError("two documents of different ids have one shuffle key")
-    table = documents.table.select(NEW.names).take(pa.array(rows[order]))
-    return table.cast(NEW)
+    return order
 
 
-def _removed(published: Published, lost: Removals, rules: Rules) -> pa.Table:
-    table = published.table.select(["document_id", "segment", "shard", "span"])
-    rule = column_of_words(rules.words, rules.of_removals(lost))
-    table = table.take(pa.array(lost.published)).append_column("rule", rule).cast(REMOVALS)
+def _removed(published: Published, lost: Removals) -> pa.Table:
+    names = [name for name in REMOVALS.names if name != "rule"]
+    pieces = [piece for _, piece in published.rows.read(names, lost.mask(published))]
+    if not pieces:
+        return REMOVALS.empty_table()
+    table = pa.concat_tables(pieces).append_column("rule", lost.rule).cast(REMOVALS)
     return table.sort_by([(name, "ascending") for name in ("segment", "shard", "span")])
 
 
-def _filled(decisions: pa.Table, new: pa.Table) -> pa.Table:
-    """The decisions with the tokens of new documents, which are kept and had none yet."""
-    places = [decisions["partition"].fill_null(-1), decisions["row"].fill_null(-1)]
-    wanted = np.column_stack([column.to_numpy().astype(np.int64) for column in places])
-    given = np.column_stack([new["partition"].to_numpy(), new["row"].to_numpy()])
-    order = np.lexsort((given[:, 1], given[:, 0]))
-    numbers = _places(given[order], wanted)
-    kept = np.asarray(pc.equal(decisions["verdict"], Verdict.KEPT.value))
-    unknown = kept & np.asarray(decisions["num_tokens"].is_null())
-    if (numbers[unknown] < 0).any():
-        raise IntegrityError("a kept document was not tokenized")
-    at = np.where(unknown, order[numbers] if len(order) else -1, -1)
-    counts = new["num_tokens"].take(pa.array(at, mask=at < 0))
-    filled = pc.coalesce(decisions["num_tokens"], counts)
-    column = decisions.schema.get_field_index("num_tokens")
-    return decisions.set_column(column, DECISIONS.field("num_tokens"), filled)
-
-
-def _places(given: Ints, wanted: Ints) -> Ints:
-    """Where each wanted (partition, row) stands in the given ones, sorted; -1 for nowhere."""
-    if not len(given):
-        return np.full(len(wanted), -1, np.int64)
-    width = 1 + max(int(given[:, 1].max()), int(wanted[:, 1].max(initial=0)))
-    keys, asked = given[:, 0] * width + given[:, 1], wanted[:, 0] * width + wanted[:, 1]
-    at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-    return np.where((keys[at] == asked) & (wanted[:, 0] >= 0), at, -1)
-
-
-def _books(documents: Documents, fates: Fates) -> Books:
-    exact = (fates.survivor >= 0) & (fates.similarity < 0)
-    dedup = StageBook(
+def _dedup_book(documents: Documents, fates: Fates) -> StageBook:
+    near = fates.similarity >= 0
+    return StageBook(
         "dedup",
-        _count(documents, documents.rule < 0),
+        _count(documents, documents.passed),
         _count(documents, fates.survives),
         {
-            EXACT_DUPLICATE: _count(documents, exact),
-            NEAR_DUPLICATE: _count(documents, fates.similarity >= 0),
+            EXACT_DUPLICATE: _count(documents, (fates.survivor >= 0) & ~near),
+            NEAR_DUPLICATE: _count(documents, near),
         },
         {RECORD_ID_REUSED: _count(documents, fates.reused)},
     )
-    return Books((book_clean(documents.table), dedup))
 
 
 def _count(documents: Documents, rows: Mask) -> Count:
-    num_bytes = documents.table["num_bytes"].to_numpy()[rows]
-    return Count(int(rows.sum()), int(num_bytes.sum()))
+    return Count(int(rows.sum()), int(documents.num_bytes[rows].sum(dtype=np.int64)))

@@ -8,36 +8,23 @@ version is disturbed least; else the smallest content key or shuffle key wins.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lineage.errors import IntegrityError
-from pipelines.dedup.columns import Documents, Published
-from pipelines.dedup.order import Ints, Mask, in_crowds, leaders, ranks, same_ids
+from lineage.tables import binary_matrix
+from pipelines.dedup.documents import Documents, Leading
+from pipelines.dedup.order import Ids, Ints, Mask, in_crowds, leaders, ranks, row_type, sharing
+from pipelines.dedup.rows import gathered
 
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """How the input hangs together with the parent version.
-
-    Attributes:
-        document: a dense number a row, in the order of the document ids.
-        published: the row of `Published` with the same document id, or -1.
-        same_raw: it was published with the same raw text.
-        same: with the same cleaned text too: nothing is to be written for it.
-        of_published: the dense number of each published document.
-    """
-
-    document: Ints
-    published: Ints
-    same_raw: Mask
-    same: Mask
-    of_published: Ints
+Rowed = npt.NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Fates:
-    """What dedup says of each row. A row that a rule of cleaning dropped is in none of these.
+    """What dedup says of each row: about 11 bytes. What a rule of cleaning dropped is in none.
 
     Attributes:
         booked: the row stands for its document.
@@ -50,8 +37,8 @@ class Fates:
     booked: Mask
     survives: Mask
     reused: Mask
-    survivor: Ints
-    similarity: Ints
+    survivor: Rowed
+    similarity: npt.NDArray[np.int32]
 
     def make_way(self, rows: Ints, survivors: Ints, similarity: Ints) -> None:
         """Notes near duplicates.
@@ -72,47 +59,24 @@ class Fates:
         self.similarity[rows] = similarity
 
 
-def link(documents: Documents, published: Published) -> Link:
-    """Finds each row's document in the parent version.
-
-    Raises:
-        IntegrityError: a document is alive twice in the parent version.
-    """
-    numbers = ranks(np.concatenate([documents.document_id, published.document_id]))
-    document, of_published = numbers[: len(documents)], numbers[len(documents) :]
-    if len(np.unique(of_published)) < len(of_published):
-        raise IntegrityError("a document is alive twice in the parent version")
-    where = np.full(len(numbers), -1, np.int64)
-    where[of_published] = np.arange(len(published))
-    at = where[document]
-    rows = np.flatnonzero(at >= 0)
-    same_raw, same = np.zeros((2, len(documents)), np.bool_)
-    raw, content = published.raw_content_id, published.content_id
-    same_raw[rows] = same_ids(documents.raw_content_id[rows], raw[at[rows]])
-    same[rows] = same_raw[rows] & same_ids(documents.content_id[rows], content[at[rows]])
-    return Link(document, at, same_raw, same, of_published)
-
-
-def survivors(documents: Documents, linked: Link) -> Fates:
+def survivors(documents: Documents, keys: Leading) -> Fates:
     """Decides between occurrences of one document, then between documents of one content."""
-    booked = documents.rule < 0
-    reused = np.zeros(len(documents), np.bool_)
-    survivor = np.full(len(documents), -1, np.int64)
-    _choose_occurrences(documents, linked, booked, reused, survivor)
+    size = len(documents)
+    booked, reused = documents.passed.copy(), np.zeros(size, np.bool_)
+    survivor = np.full(size, -1, row_type(size))
+    _choose_occurrences(documents, keys, booked, reused, survivor)
     survives = booked.copy()
-    _choose_documents(documents, linked, survives, survivor)
-    return Fates(booked, survives, reused, survivor, np.full(len(documents), -1, np.int64))
+    _choose_documents(documents, keys, survives, survivor)
+    return Fates(booked, survives, reused, survivor, np.full(size, -1, np.int32))
 
 
 def _choose_occurrences(
-    documents: Documents, linked: Link, booked: Mask, reused: Mask, survivor: Ints
+    documents: Documents, keys: Leading, booked: Mask, reused: Mask, survivor: Rowed
 ) -> None:
-    kept = np.flatnonzero(booked)
-    rows = kept[in_crowds(linked.document[kept])]
-    content = ranks(documents.content_key[rows])
-    document = linked.document[rows]
+    rows, document, key = _crowded(documents, keys.document, booked, "document_id", "content_key")
+    content = ranks(key)
     # Rows are sorted by place, and lexsort is stable: the first occurrence goes first.
-    order = np.lexsort((content, ~linked.same_raw[rows], document))
+    order = np.lexsort((content, ~documents.same_raw[rows], document))
     first = order[leaders(document[order])]
     others, others_first = rows[order], rows[first]
     equal = content[order] == content[first]
@@ -122,14 +86,24 @@ def _choose_occurrences(
     reused[others[~equal]] = True
 
 
-def _choose_documents(documents: Documents, linked: Link, survives: Mask, survivor: Ints) -> None:
-    booked = np.flatnonzero(survives)
-    content = ranks(documents.content_id[booked])
-    crowded = in_crowds(content)
-    rows, content = booked[crowded], content[crowded]
-    key = ranks(documents.shuffle_key[rows])
-    order = np.lexsort((key, ~linked.same[rows], content))
+def _choose_documents(documents: Documents, keys: Leading, survives: Mask, survivor: Rowed) -> None:
+    rows, content, key = _crowded(documents, keys.content, survives, "content_id", "shuffle_key")
+    order = np.lexsort((ranks(key), ~documents.same[rows], content))
     first = rows[order[leaders(content[order])]]
     later = rows[order] != first
     survives[rows[order[later]]] = False
     survivor[rows[order[later]]] = first[later]
+
+
+def _crowded(
+    documents: Documents, keys: npt.NDArray[np.uint64], among: Mask, by: str, then: str
+) -> tuple[Ints, Ints, Ids]:
+    """The rows that share an id with another row, a number of that id, and another id of each.
+
+    Memory: about 150 bytes for each row that may share one.
+    """
+    rows = sharing(keys, among)
+    table = gathered(documents.rows, rows, [by, then])
+    group = ranks(binary_matrix(table[by]))
+    crowded = in_crowds(group)
+    return rows[crowded], group[crowded], binary_matrix(table[then])[crowded]

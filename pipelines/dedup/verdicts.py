@@ -1,214 +1,158 @@
-"""The decisions of a resolution: which are due, in their order, as a table."""
+"""The decisions of a resolution, made piece by piece as the input is read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage.tables import binary_matrix
 from pipelines.decisions import (
-    CHANGED,
     DECISIONS,
     EXACT_DUPLICATE,
     NEAR_DUPLICATE,
     RECORD_ID_REUSED,
-    REMOVED,
     Stage,
     Verdict,
 )
-from pipelines.dedup.columns import Documents, Published, column_of_words, id_column
-from pipelines.dedup.order import Ints, Mask, taken
-from pipelines.dedup.removals import DUPLICATE, GONE, NEAR, OTHER_CONTENT, Removals
-from pipelines.dedup.survivors import Fates, Link
+from pipelines.dedup.columns import column_of_words, id_column
+from pipelines.dedup.documents import Documents, Published
+from pipelines.dedup.order import Ids, Ints, Mask, ranks
+from pipelines.dedup.removals import Removals
+from pipelines.dedup.rows import gathered
+from pipelines.dedup.survivors import Fates
 
 _VERDICTS = pa.array(sorted(verdict.value for verdict in Verdict))
 _DROPPED, _KEPT, _QUARANTINED, _REMOVED = range(4)
 _STAGES = pa.array([Stage.CLEAN.value, Stage.DEDUP.value, Stage.PUBLISH.value])
 _CLEAN, _DEDUP, _PUBLISH = range(3)
-_SLICE_ROWS = 1 << 16
+_RULES = pa.array([EXACT_DUPLICATE, NEAR_DUPLICATE, RECORD_ID_REUSED])
+_DUPLICATE, _NEAR, _REUSED = range(3)
 _IDS = ("document_id", "raw_content_id", "content_id")
-_COPIED = ("partition", "row", "source", "num_bytes")
 
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """All rules of a resolution as words: those of cleaning, then those of dedup."""
-
-    words: pa.Array
-    duplicate: int
-    near: int
-    reused: int
-    gone: int
-    changed: int
-
-    @classmethod
-    def of(cls, cleaning: pa.Array) -> Rules:
-        """Appends the own rules to those of cleaning, whose numbers stay."""
-        own = [EXACT_DUPLICATE, NEAR_DUPLICATE, RECORD_ID_REUSED, REMOVED, CHANGED]
-        first = len(cleaning)
-        words = pa.concat_arrays([cleaning, pa.array(own, cleaning.type)])
-        return cls(words, *range(first, first + len(own)))
-
-    def of_removals(self, lost: Removals) -> npt.NDArray[np.int32]:
-        """The number of the rule of each removal."""
-        numbers = lost.reason.astype(np.int32)
-        named = (
-            (DUPLICATE, self.duplicate),
-            (NEAR, self.near),
-            (GONE, self.gone),
-            (OTHER_CONTENT, self.changed),
-        )
-        for reason, number in named:
-            numbers[lost.reason == reason] = number
-        return numbers
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """What the numbers of decisions mean.
-
-    Attributes:
-        similarity: threshold of near duplicates in millionths.
-        published: for each row of the input its row of `Published` if it is published as
-            it is, else -1.
-    """
-
-    rules: Rules
-    similarity: int
-    published: Ints
+# What is read of a document on which a decision is due.
+DECIDED = (
+    *("partition", "row", "source", *_IDS),
+    *("num_bytes", "edits", "rule", "value", "threshold"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Decisions as numbers, one array a column.
+    """Says what became of documents.
+
+    Memory: 40 bytes for each document that stands for another one.
 
     Attributes:
-        document: dense number, in the order of the document ids.
-        verdict, stage, rule: numbers of words; a rule of -1 is none.
-        row: the row of the input, or -1 for a removed document.
-        published: the row of `Published` of a removed document, else -1.
-        survivor: the row of the input that stands for it, or -1.
-        similarity: to that row in millionths where it is a near duplicate, else -1.
+        threshold: of near duplicates, in millionths.
+        survivors: rows that stand for others in decisions that are due, ascending.
+        survivor_id: their document ids.
     """
 
-    document: Ints
-    verdict: npt.NDArray[np.int8]
-    stage: npt.NDArray[np.int8]
-    rule: npt.NDArray[np.int32]
-    row: Ints
-    published: Ints
-    survivor: Ints
-    similarity: Ints
+    documents: Documents
+    published: Published
+    fates: Fates
+    lost: Removals
+    threshold: int
+    survivors: Ints
+    survivor_id: Ids
 
     @classmethod
-    def due(cls, linked: Link, fates: Fates, lost: Removals, fresh: Mask) -> Ints:
-        """The rows of the input on which a decision is due, in their order."""
-        chosen = fresh | (fates.survives & ~linked.same)
-        # A published text that makes way now: its outcome changed, wherever it lies.
-        at = lost.row[lost.row >= 0]
-        chosen[at[linked.same[at]]] = True
-        return np.flatnonzero(chosen)
-
-    @classmethod
-    def on_rows(
-        cls, documents: Documents, linked: Link, fates: Fates, rules: Rules, rows: Ints
+    def of(
+        cls,
+        documents: Documents,
+        published: Published,
+        fates: Fates,
+        lost: Removals,
+        threshold: int,
+        due: Mask,
     ) -> Verdicts:
-        """The decisions on rows of the input."""
-        rule = documents.rule[rows]
-        stage = np.where(fates.survives[rows], _PUBLISH, np.where(rule < 0, _DEDUP, _CLEAN))
-        verdict = np.where(fates.survives[rows], _KEPT, _DROPPED)
-        verdict[fates.reused[rows]] = _QUARANTINED
-        rule = np.where(fates.survivor[rows] >= 0, rules.duplicate, rule)
-        rule = np.where(fates.similarity[rows] >= 0, rules.near, rule)
-        rule[fates.reused[rows]] = rules.reused
-        return cls(
-            linked.document[rows],
-            verdict.astype(np.int8),
-            stage.astype(np.int8),
-            rule.astype(np.int32),
-            rows,
-            np.full(len(rows), -1, np.int64),
-            fates.survivor[rows],
-            fates.similarity[rows],
-        )
+        """Looks up who stands for others where a decision is due."""
+        named = np.unique(np.concatenate([fates.survivor[due], lost.survivor]))
+        named = named[named >= 0].astype(np.int64)
+        ids = binary_matrix(gathered(documents.rows, named, ["document_id"])["document_id"])
+        return cls(documents, published, fates, lost, threshold, named, ids)
 
-    @classmethod
-    def on_removals(cls, linked: Link, lost: Removals, rules: Rules) -> Verdicts:
-        """The decisions on published documents that leave."""
-        length = len(lost.published)
-        return cls(
-            linked.of_published[lost.published],
-            np.full(length, _REMOVED, np.int8),
-            np.full(length, _PUBLISH, np.int8),
-            rules.of_removals(lost),
-            np.full(length, -1, np.int64),
-            lost.published,
-            lost.survivor,
-            np.full(length, -1, np.int64),
-        )
+    def on_rows(self, rows: Ints, piece: pa.Table, tokens: Ints) -> pa.Table:
+        """The decisions on some rows of the input, as DECISIONS.
 
-    def sorted_with(self, others: Verdicts) -> Verdicts:
-        """Both, by (document_id, verdict, partition, row)."""
-        names = [item.name for item in fields(self)]
-        both = Verdicts(*(np.concatenate([getattr(self, n), getattr(others, n)]) for n in names))
-        # Rows come sorted by place, and the sort is stable.
-        order = np.argsort(both.document * len(_VERDICTS) + both.verdict, kind="stable")
-        return Verdicts(*(getattr(both, name)[order] for name in names))
-
-    def table(self, documents: Documents, published: Published, words: Wording) -> pa.Table:
-        """The decisions as DECISIONS; new documents have no number of tokens yet."""
-        parts = [
-            self._slice(start).piece(documents, published, words)
-            for start in range(0, len(self.row), _SLICE_ROWS)
-        ]
-        return pa.concat_tables(parts) if parts else DECISIONS.empty_table()
-
-    def piece(self, documents: Documents, published: Published, words: Wording) -> pa.Table:
-        """The same in one go; memory is that of all columns twice."""
-        indices = pa.array(self.row, mask=self.row < 0)  # null takes null
-        copied = {name: documents.table[name].take(indices) for name in _COPIED}
-        edits = documents.table["edits"].take(indices)
-        survivor_ids = taken(documents.document_id, self.survivor)
+        Args:
+            piece: `DECIDED` of these rows.
+            tokens: of those that are new, in their order.
+        """
+        fates = self.fates
+        kept, passed = fates.survives[rows], self.documents.passed[rows]
+        verdict, rule = np.where(kept, _KEPT, _DROPPED), np.full(len(rows), -1)
+        rule[fates.survivor[rows] >= 0] = _DUPLICATE
+        near = fates.similarity[rows] >= 0
+        rule[near] = _NEAR
+        verdict[fates.reused[rows]], rule[fates.reused[rows]] = _QUARANTINED, _REUSED
+        stage = np.where(kept, _PUBLISH, np.where(passed, _DEDUP, _CLEAN))
+        similarity = pa.array(fates.similarity[rows].astype(np.int64))
+        measured = {"value": similarity, "threshold": pa.scalar(self.threshold, pa.int64())}
         columns = {
-            **{name: self._ids(documents, published, name) for name in _IDS},
-            **copied,
-            "stage": column_of_words(_STAGES, self.stage.astype(np.int32)),
-            "verdict": column_of_words(_VERDICTS, self.verdict.astype(np.int32)),
-            "rule": column_of_words(words.rules.words, self.rule),
-            **self._measured(documents, words.similarity, indices),
-            "survivor_id": id_column(survivor_ids, self.survivor >= 0),
-            "num_tokens": self._known_tokens(published, words.published),
-            "edits": pc.fill_null(edits, ""),
+            **{name: piece[name] for name in DECIDED},
+            "stage": _word(_STAGES, stage),
+            "verdict": _word(_VERDICTS, verdict),
+            "rule": pc.coalesce(_word(_RULES, rule), piece["rule"]),
+            **{
+                name: pc.if_else(pa.array(near), own, piece[name]) for name, own in measured.items()
+            },
+            "survivor_id": self._survivor_ids(fates.survivor[rows]),
+            "num_tokens": self._num_tokens(rows, kept, tokens),
         }
         return pa.table([columns[name] for name in DECISIONS.names], DECISIONS)
 
-    def _slice(self, start: int) -> Verdicts:
-        stop = start + _SLICE_ROWS
-        return Verdicts(*(getattr(self, item.name)[start:stop] for item in fields(self)))
+    def on_removals(self) -> Iterator[pa.Table]:
+        """The decisions on published documents that leave, as DECISIONS."""
+        for numbers, piece in self.published.rows.read(_IDS, self.lost.mask(self.published)):
+            at = slice(*np.searchsorted(self.lost.published, [numbers[0], numbers[-1] + 1]))
+            rows = len(numbers)
+            columns = {
+                **{name: piece[name] for name in _IDS},
+                "stage": _word(_STAGES, np.full(rows, _PUBLISH)),
+                "verdict": _word(_VERDICTS, np.full(rows, _REMOVED)),
+                "rule": self.lost.rule[at],
+                "survivor_id": self._survivor_ids(self.lost.survivor[at]),
+                "edits": pa.array([""] * rows, pa.string()),
+            }
+            nothing = {item.name: pa.nulls(rows, item.type) for item in DECISIONS}
+            columns = nothing | columns
+            yield pa.table([columns[name] for name in DECISIONS.names], DECISIONS)
 
-    def _measured(
-        self, documents: Documents, threshold: int, indices: pa.Array
-    ) -> dict[str, pa.ChunkedArray]:
-        """Value and threshold: those of the rule of cleaning, or of the near duplicate."""
-        near = pa.array(self.similarity >= 0)
-        limit = pa.array(np.full(len(self.row), threshold, np.int64))
-        own = {"value": pa.array(self.similarity), "threshold": limit}
-        return {
-            name: pc.if_else(near, values, documents.table[name].take(indices))
-            for name, values in own.items()
-        }
+    def _survivor_ids(self, rows: Ints) -> pa.Array:
+        ids = np.zeros((len(rows), 32), np.uint8)
+        named = rows >= 0
+        ids[named] = self.survivor_id[np.searchsorted(self.survivors, rows[named])]
+        return id_column(ids, named)
 
-    def _known_tokens(self, published: Published, rows: Ints) -> pa.Array:
-        at = np.full(len(self.row), -1, np.int64)
-        kept = np.flatnonzero(self.verdict == _KEPT)
-        at[kept] = rows[self.row[kept]]
-        return published.table["num_tokens"].take(pa.array(at, mask=at < 0)).combine_chunks()
+    def _num_tokens(self, rows: Ints, kept: Mask, tokens: Ints) -> pa.Array:
+        counts = np.zeros(len(rows), np.int64)
+        stays = kept & self.documents.same[rows]
+        counts[stays] = self.published.num_tokens[self.documents.published[rows[stays]]]
+        counts[kept & ~stays] = tokens
+        return pa.array(counts, mask=~kept)
 
-    def _ids(self, documents: Documents, published: Published, name: str) -> pa.Array:
-        ids = taken(getattr(documents, name), self.row)
-        gone = np.flatnonzero(self.row < 0)
-        ids[gone] = getattr(published, name)[self.published[gone]]
-        return id_column(ids)
+
+def due(documents: Documents, fates: Fates, lost: Removals, fresh: Mask) -> Mask:
+    """The rows of the input on which a decision is due."""
+    chosen = fresh | (fates.survives & ~documents.same)
+    # A published text that makes way now: its outcome changed, wherever it lies.
+    at = lost.row[lost.row >= 0]
+    chosen[at[documents.same[at]]] = True
+    return chosen
+
+
+def decision_order(decisions: pa.Table) -> Ints:
+    """The order of decisions: by (document_id, verdict), else as they come, by place."""
+    document = ranks(binary_matrix(decisions["document_id"]))
+    verdict = pc.index_in(decisions["verdict"], _VERDICTS).to_numpy()
+    order: Ints = np.lexsort((verdict, document))
+    return order
+
+
+def _word(words: pa.Array, numbers: Ints) -> pa.Array:
+    return column_of_words(words, numbers.astype(np.int32))

@@ -79,6 +79,12 @@ def decide(signals: pa.Table, rules: Sequence[AnyRule]) -> Judged:
     return judged
 
 
+def signals_read(rules: Sequence[AnyRule]) -> list[str]:
+    """The signals that some rules look at."""
+    by_language = any(isinstance(rule, Rule) and rule.languages for rule in rules)
+    return list(dict.fromkeys([rule.signal for rule in rules] + [LANGUAGE] * by_language))
+
+
 def fails_of(
     signals: pa.Table, rule: AnyRule
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:

@@ -49,3 +49,14 @@ def bucket_of(shuffle_keys: npt.NDArray[np.uint8], buckets: int) -> npt.NDArray[
     low = (first & np.uint64(0xFFFFFFFF)) * np.uint64(buckets) >> np.uint64(32)
     high = (first >> np.uint64(32)) * np.uint64(buckets)
     return ((high + low) >> np.uint64(32)).astype(np.int64)
+
+
+def bucket_starts(buckets: int) -> npt.NDArray[np.uint64]:
+    """The smallest first eight bytes of a key in each bucket: those of `bucket_of`, at once.
+
+    Raises:
+        ValueError: `buckets` out of range.
+    """
+    if not 1 <= buckets <= MAX_BUCKETS:
+        raise ValueError(f"{buckets} buckets: 1 to 2**31 are possible")
+    return np.array([-(-(number << 64) // buckets) for number in range(buckets)], np.uint64)

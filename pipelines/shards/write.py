@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 
@@ -46,39 +49,89 @@ def write_shard(
     if samples.schema.remove_metadata() != schema:
         raise IntegrityError(f"not samples of {sample_tokens} tokens of {token_bytes} bytes")
     rows = rows_per_group(sample_tokens, token_bytes)
-    _write(path, samples, seal, rows, compression="lz4")
+    with TableWriter(path, samples.schema, seal, rows=rows, compression="lz4") as writer:
+        writer.add(samples)
 
 
 def write_table(path: Path, table: pa.Table, seal: Seal) -> None:
-    """Writes one sealed table of any stage: zstd, row groups of about 16 MiB; durable.
+    """Writes one sealed table of any stage; durable on return.
+
+    Raises:
+        ConfigError, Unavailable: as `TableWriter`.
+    """
+    with TableWriter(path, table.schema, seal) as writer:
+        writer.add(table)
+
+
+class TableWriter:
+    """Writes one sealed table part by part; the file is durable when the block ends well.
+
+    Memory: the part that is added, and one row group.
+
+    Args:
+        rows: of a row group; else as many as make about 16 MiB.
 
     Raises:
         ConfigError: more row groups than a sealed file can number.
-        Unavailable: the disk is full, read-only or failing; nothing is left at `path`.
+        Unavailable: the disk is full, read-only or failing. Nothing is left at `path` then.
     """
-    rows = max(1, table.num_rows * TABLE_GROUP_BYTES // max(1, table.nbytes))
-    _write(path, table, seal, rows, compression="zstd")
 
+    def __init__(
+        self,
+        path: Path,
+        schema: pa.Schema,
+        seal: Seal,
+        *,
+        rows: int | None = None,
+        compression: str = "zstd",
+    ) -> None:
+        self._path = path
+        self._rows = rows
+        self._num_groups = 0
+        self._waiting = schema.empty_table()
+        with self._made_known():
+            self._file = parquet_writer(path, schema, seal, compression=compression)
 
-def _write(path: Path, table: pa.Table, seal: Seal, rows: int, *, compression: str) -> None:
-    groups = -(-table.num_rows // rows)
-    if groups > MAX_ROW_GROUPS:
-        raise ConfigError(
-            f"{path.name}: {groups} row groups, a sealed file holds {MAX_ROW_GROUPS}",
-            "choose smaller shards",
-        )
-    try:
-        writer = parquet_writer(path, table.schema, seal, compression=compression)
-    except OSError as error:
-        raise _unavailable(path, error) from error
-    try:
-        with writer:
-            writer.write_table(table, row_group_size=rows)
-        sync_file(path)
-    except OSError as error:
-        # What is there is torn; it would only keep a full disk full.
-        _remove(path)
-        raise _unavailable(path, error) from error
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._made_known():
+            if kind is None:
+                self._write(self._waiting, max(1, self._waiting.num_rows))
+            self._file.close()
+            sync_file(self._path)
+        if kind is not None:
+            _remove(self._path)
+
+    def add(self, part: pa.Table) -> None:
+        """Takes the next rows; row groups that are full are written."""
+        table = pa.concat_tables([self._waiting, part])
+        rows = self._rows or max(1, table.num_rows * TABLE_GROUP_BYTES // max(1, table.nbytes))
+        full = table.num_rows // rows * rows
+        with self._made_known():
+            self._write(table.slice(0, full), rows)
+        self._waiting = table.slice(full)
+
+    def _write(self, table: pa.Table, rows: int) -> None:
+        self._num_groups += -(-table.num_rows // rows)
+        if self._num_groups > MAX_ROW_GROUPS:
+            raise ConfigError(
+                f"{self._path.name}: {self._num_groups} row groups, "
+                f"a sealed file holds {MAX_ROW_GROUPS}",
+                "choose smaller shards",
+            )
+        if table.num_rows:
+            self._file.write_table(table, row_group_size=rows)
+
+    @contextmanager
+    def _made_known(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            # What is there is torn; it would only keep a full disk full.
+            _remove(self._path)
+            raise _unavailable(self._path, error) from error
 
 
 def _unavailable(path: Path, error: OSError) -> Unavailable:

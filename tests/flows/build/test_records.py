@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows.build.parent import PUBLISHED
+from flows.build.input import InputRows
 from flows.build.plan import BuildPlan, PlannedPartition, plan_build
 from flows.build.prepare import PreparedPartition, prepare_partitions
 from flows.build.records import (
@@ -21,10 +21,10 @@ from flows.build.records import (
     PLACED_DECISIONS,
     PLACED_QUARANTINE,
     partition_table,
-    placed_decisions,
     placed_quarantine,
+    placed_records,
 )
-from flows.build.resolve import ResolvedBuild, conclude, judged_documents
+from flows.build.resolve import ResolvedBuild, conclude
 from flows.build.worker import Assignment, bench, stage_store
 from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import AccessDenied, Conflict
@@ -34,7 +34,9 @@ from lineage.tables import table_root
 from lineage.workspace import Workspace
 from pipelines.books import Books
 from pipelines.clean.cleaning import Cleaning
+from pipelines.dedup.columns import PUBLISHED
 from pipelines.dedup.resolve import Resolving
+from pipelines.dedup.rows import TableRows
 from pipelines.ingest.opening import LocalFiles
 from pipelines.ingest.partition import Partition, plan_source
 from storage_tiers.stage import StageStore
@@ -61,11 +63,15 @@ class Desk:
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = placed_decisions(self.plan, self.resolved).to_pylist()
+        rows: list[dict[str, Any]] = decisions_of(self.stage, self.plan, self.resolved).to_pylist()
         return rows
 
     def of(self, source: str) -> list[dict[str, Any]]:
         return [row for row in self.decisions if row["source"] == source]
+
+
+def decisions_of(stage: StageStore, plan: BuildPlan, resolved: ResolvedBuild) -> pa.Table:
+    return pa.concat_tables(table for table, _ in placed_records(stage, plan, resolved))
 
 
 def resolve(
@@ -76,9 +82,10 @@ def resolve(
     world: World,
 ) -> ResolvedBuild:
     rules = Cleaning.of(plan.spec, world.root).rules
-    documents = judged_documents(stage, plan, prepared, rules, tuple(range(4)))
-    resolved = conclude(stage, plan, documents, Resolving(documents, published), frozenset())
-    return resolved.with_tokens(np.ones(resolved.resolution.new.num_rows, np.int64))
+    documents = InputRows(stage, plan, prepared, rules, tuple(range(4)))
+    resolving = Resolving(documents, TableRows.of_published(published))
+    resolved = conclude(stage, plan, documents, resolving, frozenset())
+    return resolved.with_tokens(np.ones(len(resolved.new), np.int64))
 
 
 def keys_of(part: Partition) -> tuple[Digest, Digest]:
@@ -198,7 +205,7 @@ def test_a_removed_document_has_a_decision_without_a_place(desk: Desk) -> None:
     where = {"segment": 0, "shard": 0, "span": 0, "num_tokens": 5}
     published = pa.Table.from_pylist([{**gone, **where}], schema=PUBLISHED)
     resolved = resolve(desk.stage, desk.plan, desk.prepared, published, desk.world)
-    table = placed_decisions(desk.plan, resolved)
+    table = decisions_of(desk.stage, desk.plan, resolved)
     assert table.schema.equals(PLACED_DECISIONS)
     removed = [row for row in table.to_pylist() if row["verdict"] == "removed"]
     assert [row["document_id"] for row in removed] == [b"d" * 32]

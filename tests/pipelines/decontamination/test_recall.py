@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pipelines.decontamination.mutations import MUTATIONS, inject
 from pipelines.decontamination.recall import MOST_INJECTED, Recall, measure_recall, sampled
+from pipelines.dedup.rows import TableRows
 from tests.pipelines.decontamination.evaluation import (
     CHINESE,
     OTHER,
@@ -86,8 +87,9 @@ def test_the_sample_is_the_same_in_any_order_of_documents(
 ) -> None:
     def chosen(order: list[int]) -> list[int]:
         table = documents(order)
+        rows = TableRows(table)
         kept = np.array([row for row, n in enumerate(order) if n % 2], np.int64)
-        found: list[int] = table["number"].take(pa.array(sampled(table, kept))).to_pylist()
+        found: list[int] = table["number"].take(pa.array(sampled(rows, kept))).to_pylist()
         return found
 
     first = chosen(numbers)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.dedup.order import Ids, in_crowds, leaders, ranks, same_ids, sorted_ids
+from pipelines.dedup.order import (
+    Ids,
+    in_crowds,
+    leaders,
+    leading,
+    ranks,
+    row_type,
+    sharing,
+    sorted_ids,
+)
 
 # Ids that share their first eight bytes take the other way round through the sort.
 near_ids = st.builds(
@@ -48,9 +56,20 @@ def test_the_leader_of_a_group_is_its_first_place(groups: list[int]) -> None:
     assert found.tolist() == [groups.index(group) for group in groups]
 
 
-@pytest.mark.parametrize("at", [0, 7, 8, 31])
-def test_ids_that_differ_in_one_byte_differ(at: int) -> None:
-    one = matrix([bytes(32), bytes(32)])
-    two = one.copy()
-    two[1, at] = 1
-    assert same_ids(one, two).tolist() == [True, False]
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=20))
+def test_places_share_a_number_with_another_one_that_takes_part(
+    places: list[tuple[int, bool]],
+) -> None:
+    numbers = np.array([number for number, _ in places], np.uint64)
+    among = np.array([part for _, part in places], np.bool_)
+    expected = [at for at, place in enumerate(places) if place[1] and places.count(place) > 1]
+    assert sharing(numbers, among).tolist() == expected
+
+
+def test_leading_bytes_are_numbers_in_the_order_of_the_ids() -> None:
+    ids = matrix([bytes([0, 1]) + bytes(30), bytes([1, 0]) + bytes(30), b"\xff" * 32])
+    assert leading(ids).tolist() == [1 << 48, 1 << 56, 2**64 - 1]
+
+
+def test_rows_are_as_narrow_as_their_number_allows() -> None:
+    assert (row_type(2**31 - 1), row_type(2**31)) == (np.int32, np.int64)

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 
 from lineage.errors import IntegrityError
 from lineage.ids import IdHasher, RecordKey, shuffle_key
-from pipelines.books import Count
+from pipelines.books import Books, Count
 from pipelines.decisions import DECISIONS
 from pipelines.dedup.columns import INPUT, PUBLISHED
-from pipelines.dedup.resolve import NEW, REMOVALS, Resolution, Resolving
+from pipelines.dedup.resolve import NEW, REMOVALS, Resolution, Resolving, new_order
+from pipelines.dedup.rows import TableRows
+from pipelines.dedup.verdicts import decision_order
 
 HASHER = IdHasher(b"a" * 32)
 quick = settings(deadline=None, max_examples=50)
@@ -79,18 +81,43 @@ def place(number: int, alive: Alive, hasher: IdHasher = HASHER) -> dict[str, Any
     }
 
 
-def resolve(documents: pa.Table, published: pa.Table, fresh: set[int]) -> Resolution:
-    """Both goes, with a byte a token and one for the end."""
-    found = Resolving(documents, published).result(fresh)
-    columns_ = (documents[name].to_pylist() for name in ("partition", "row", "num_bytes"))
-    sizes = {(partition, row): size - 9 for partition, row, size in zip(*columns_, strict=True)}
-    places = zip(found.new["partition"].to_pylist(), found.new["row"].to_pylist(), strict=True)
-    return found.with_tokens(np.array([sizes[item] for item in places], np.int64))
+@dataclass(frozen=True)
+class Found:
+    """A resolution, read to its end and put in order."""
+
+    new: pa.Table
+    removed: pa.Table
+    decisions: pa.Table
+    books: Books
 
 
-def solve(
-    rows: list[Row], alive: list[Alive], fresh: set[int], hasher: IdHasher = HASHER
-) -> Resolution:
+def resolving_of(documents: pa.Table, published: pa.Table) -> Resolving:
+    return Resolving(TableRows.of_input(documents), TableRows.of_published(published))
+
+
+def read(resolution: Resolution, documents: pa.Table) -> Found:
+    """With a byte a token and one for the end."""
+    sizes = {item[:2]: item[2] - 9 for item in columns(documents, "partition", "row", "num_bytes")}
+    new = pa.concat_tables([NEW.empty_table(), *resolution.new_documents()])
+    tokens = np.array([sizes[at] for at in columns(new, "partition", "row")], np.int64)
+    new = new.append_column("num_tokens", pa.array(tokens))
+    resolution = resolution.with_tokens(tokens)
+    parts = [table for table, _ in resolution.decisions()]
+    decisions = pa.concat_tables([DECISIONS.empty_table(), *parts])
+    assert (new.num_rows, decisions.num_rows) == (resolution.num_new, resolution.num_decisions)
+    return Found(
+        new.take(pa.array(new_order(new))),
+        resolution.removed,
+        decisions.take(pa.array(decision_order(decisions))),
+        resolution.books,
+    )
+
+
+def resolve(documents: pa.Table, published: pa.Table, fresh: set[int]) -> Found:
+    return read(resolving_of(documents, published).result(fresh), documents)
+
+
+def solve(rows: list[Row], alive: list[Alive], fresh: set[int], hasher: IdHasher = HASHER) -> Found:
     documents = pa.Table.from_pylist([line(row, hasher) for row in rows], INPUT)
     places = [place(number, item, hasher) for number, item in enumerate(alive)]
     return resolve(documents, pa.Table.from_pylist(places, PUBLISHED), fresh)
@@ -250,7 +277,7 @@ def test_partitions_in_another_order_give_the_same_documents(
     assert count_words(here) == count_words(there)
 
 
-def count_words(found: Resolution) -> list[tuple[Any, ...]]:
+def count_words(found: Found) -> list[tuple[Any, ...]]:
     return sorted(columns(found.decisions, "document_id", "verdict", "rule"), key=str)
 
 
@@ -360,6 +387,15 @@ def test_tables_that_do_not_fit_are_refused_with_a_name() -> None:
             resolve(table, published, {0})
 
 
+def test_tokens_of_every_new_document_come_before_its_decision() -> None:
+    documents = pa.Table.from_pylist([line(Row(0, 0, 0, "1", "a"))], INPUT)
+    found = resolving_of(documents, PUBLISHED.empty_table()).result({0})
+    with pytest.raises(IntegrityError, match="before the new documents were tokenized"):
+        next(found.decisions())
+    with pytest.raises(IntegrityError, match="0 of 1 new documents"):
+        found.with_tokens(np.zeros(0, np.int64))
+
+
 def test_two_documents_with_one_shuffle_key_are_refused() -> None:
     lines = [line(Row(0, 0, 0, "1", "a")), line(Row(0, 1, 0, "2", "b"))]
     lines[1]["shuffle_key"] = lines[0]["shuffle_key"]
@@ -407,19 +443,21 @@ def test_of_near_duplicates_the_published_then_the_longer_stands_first() -> None
     rows = [Row(0, 0, 0, "1", "aaa"), Row(0, 1, 0, "2", "aa"), Row(0, 2, 0, "3", "a")]
     documents = pa.Table.from_pylist([line(row) for row in rows], INPUT)
     published = pa.Table.from_pylist([place(0, Alive(0, "3", "a", "a"))], PUBLISHED)
-    resolving = Resolving(documents, published)
-    contest = resolving.contest()
+    contest = resolving_of(documents, published).contest()
     assert contest.rows.tolist() == [0, 1, 2]
-    assert contest.rank.tolist() == [1, 2, 0]
+    rank, lie = contest.standing(np.arange(3))
+    assert rank.tolist() == [1, 2, 0]
+    assert columns(lie, "partition", "row", "num_chars") == [(0, 0, 3), (0, 1, 2), (0, 2, 1)]
+    assert contest.standing(np.array([0, 2]))[0].tolist() == [1, 0]
 
 
 def test_a_near_duplicate_makes_way_with_its_similarity_and_its_survivor() -> None:
     rows = [Row(0, 0, 0, "1", "aaa"), Row(0, 1, 1, "2", "aa"), Row(0, 2, 1, "3", "b")]
     documents = pa.Table.from_pylist([line(row) for row in rows], INPUT)
-    resolving = Resolving(documents, PUBLISHED.empty_table())
+    resolving = resolving_of(documents, PUBLISHED.empty_table())
     resolving.make_way(np.array([1]), np.array([0]), np.array([900_000]), 800_000)
     assert [part.tolist() for part in resolving.near_by_source()] == [[1, 2], [0, 1]]
-    found = resolving.result({0}).with_tokens(np.array([4, 2]))
+    found = read(resolving.result({0}), documents)
     names = ("row", "verdict", "rule", "value", "threshold", "survivor_id")
     near = ("dropped", "near_duplicate", 900_000, 800_000)
     survivor = line(rows[0])["document_id"]
@@ -434,16 +472,16 @@ def test_a_published_document_that_is_a_near_duplicate_now_is_removed_as_one() -
     documents = pa.Table.from_pylist([line(row) for row in rows], INPUT)
     alive = [Alive(0, "1", "aaa", "aaa"), Alive(0, "2", "aa", "aa")]
     places = [place(number, item) for number, item in enumerate(alive)]
-    resolving = Resolving(documents, pa.Table.from_pylist(places, PUBLISHED))
+    resolving = resolving_of(documents, pa.Table.from_pylist(places, PUBLISHED))
     resolving.make_way(np.array([1]), np.array([0]), np.array([900_000]), 800_000)
-    found = resolving.result(set()).with_tokens(np.zeros(0, np.int64))
+    found = read(resolving.result(set()), documents)
     assert columns(found.removed, "span", "rule") == [(1, "near_duplicate")]
 
 
 def test_a_document_makes_way_only_for_one_that_is_kept() -> None:
     rows = [Row(0, 0, 0, "1", "aaa"), Row(0, 1, 0, "2", "aa"), Row(0, 2, 0, "3", "a")]
     documents = pa.Table.from_pylist([line(row) for row in rows], INPUT)
-    resolving = Resolving(documents, PUBLISHED.empty_table())
+    resolving = resolving_of(documents, PUBLISHED.empty_table())
     with pytest.raises(IntegrityError, match="not kept"):
         resolving.make_way(np.array([1, 2]), np.array([0, 1]), np.array([9, 9]), 1)
     with pytest.raises(IntegrityError, match="did not survive"):
