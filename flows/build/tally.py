@@ -184,7 +184,7 @@ def _groups(entry: StageEntry, first: int, last: int, columns: Sequence[str]) ->
 
 def _tally_key(planned: PlannedPartition) -> Digest:
     if planned.tally_key is None:
-        raise IntegrityError("a partition was to be tallied that the plan gives no key for it")
+        raise IntegrityError("the plan gives a partition no key for its tally")
     return planned.tally_key
 
 

@@ -68,3 +68,8 @@ def test_a_plan_that_tallies_nothing_is_refused(world: World) -> None:
         plan = plan_build(workspace, DATASET)
         with pytest.raises(IntegrityError, match="nothing of this spec is to be tallied"):
             with_repeated(stage_store(workspace, DATASET), plan)
+    world.write_spec(FOUR_SOURCES + "\n[repeated]\nwithin = true\n")
+    with world.open() as workspace:
+        plan = plan_build(workspace, DATASET)
+        with pytest.raises(IntegrityError, match="no key for its tally"):
+            with_repeated(stage_store(workspace, DATASET), plan)
