@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from lineage.digest import Digest, frame
 from lineage.errors import IntegrityError, NotFound
-from lineage.ledger.merkle import inclusion_proof, leaf_hash, root_of, verify_inclusion
+from lineage.ledger.merkle import RunningRoot, inclusion_proof, leaf_hash, verify_inclusion
 from lineage.tables import binary_matrix
 
 Bytes = npt.NDArray[np.uint8]
@@ -120,8 +120,11 @@ def commitment_leaves(spans: Iterable[pa.Table], salt_key: bytes) -> list[bytes]
 
 
 def commitment_root(spans: Iterable[pa.Table], salt_key: bytes) -> Digest:
-    """The RFC 6962 root over `commitment_leaves`."""
-    return Digest(root_of([leaf_hash(leaf) for leaf in commitment_leaves(spans, salt_key)]))
+    """The RFC 6962 root over `commitment_leaves`. Memory: that of one table of spans."""
+    root = RunningRoot()
+    for table in spans:
+        root.add([leaf_hash(leaf) for leaf in _leaves_of(table, salt_key)])
+    return Digest(root.root())
 
 
 def prove_document(spans: Iterable[pa.Table], salt_key: bytes, index: int) -> DocumentProof:

@@ -23,13 +23,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage.digest import Digest, canonical_json, digest_of, frame
-from lineage.ledger.merkle import HASH_BYTES, root_of
+from lineage.ledger.merkle import HASH_BYTES, RunningRoot, root_of
 
 Bytes = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 
 _ROWS = 8_192
-_SUBTREE_BYTES = _ROWS * HASH_BYTES
 # A long value makes its whole batch wide: such batches are cut until they fit.
 _BATCH_BYTES = 8 << 20
 
@@ -42,34 +41,28 @@ class TableRoot:
     Args:
         schema: of every part.
 
-    Attributes:
-        num_rows: that came so far.
-
     Raises:
         TypeError: a column is neither string, binary, boolean nor an integer that i64 holds.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
         schema_text(schema)
-        self.num_rows = 0
         self._schema = schema
-        self._leaves = bytearray()
-        self._subtrees: list[bytes] = []
+        self._leaves = RunningRoot()
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows came so far."""
+        return self._leaves.size
 
     def add(self, part: pa.Table) -> None:
         """Takes the next rows."""
         for batch in part.to_batches(max_chunksize=_ROWS):
-            _hash_batch(batch, self._leaves)
-            while len(self._leaves) >= _SUBTREE_BYTES:
-                # A complete subtree never changes: its root stands for its leaves.
-                self._subtrees.append(_root_of(self._leaves[:_SUBTREE_BYTES]))
-                del self._leaves[:_SUBTREE_BYTES]
-        self.num_rows += part.num_rows
+            self._leaves.add(_leaves_of(batch))
 
     def root(self) -> Digest:
         """The root of the rows so far."""
-        rest = [_root_of(self._leaves)] if self._leaves else []
-        return _framed(self._schema, self.num_rows, root_of([*self._subtrees, *rest]))
+        return _framed(self._schema, self.num_rows, self._leaves.root())
 
 
 def table_root(table: pa.Table) -> Digest:
@@ -88,10 +81,8 @@ def table_leaves(table: pa.Table) -> Bytes:
         TypeError: as `table_root`.
     """
     schema_text(table.schema)
-    leaves = bytearray()
-    for batch in table.to_batches(max_chunksize=_ROWS):
-        _hash_batch(batch, leaves)
-    return np.frombuffer(bytes(leaves), np.uint8).reshape(-1, 32)
+    parts = [_leaves_of(batch) for batch in table.to_batches(max_chunksize=_ROWS)]
+    return np.concatenate([np.empty((0, HASH_BYTES), np.uint8), *parts])
 
 
 def root_of_leaves(schema: pa.Schema, leaves: Bytes) -> Digest:
@@ -125,8 +116,10 @@ def _framed(schema: pa.Schema, num_rows: int, root: bytes) -> Digest:
     return digest_of(frame(b"shardline/table/v1", schema_text(schema), size, root))
 
 
-def _root_of(leaves: bytearray) -> bytes:
-    return root_of(np.frombuffer(bytes(leaves), np.uint8).reshape(-1, HASH_BYTES))
+def _leaves_of(batch: pa.RecordBatch) -> Bytes:
+    leaves = bytearray()
+    _hash_batch(batch, leaves)
+    return np.frombuffer(leaves, np.uint8).reshape(-1, HASH_BYTES)
 
 
 def _type_word(item: pa.Field) -> str:

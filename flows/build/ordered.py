@@ -79,7 +79,9 @@ class _Spill:
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         with pa.ipc.new_stream(sink, table.schema, options=options) as stream:
             stream.write_table(table)
-        value = pa.array([sink.getvalue()], pa.large_binary())
+        rows = sink.getvalue()
+        bounds = pa.py_buffer(np.array([0, rows.size], np.int64))
+        value = pa.Array.from_buffers(pa.large_binary(), 1, [None, bounds, rows])
         self._writer.write_table(pa.table([value], schema=_SPILLED))
 
     def tables(self) -> list[pa.Table]:

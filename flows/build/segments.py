@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from flows.build.pack import SHARD_KIND, ZONE, receipt_objects, shard_names
 from flows.build.parent import Parent
@@ -19,11 +18,12 @@ from lineage.digest import Digest
 from lineage.keys.gate import KeyLease
 from lineage.keys.keytable import WrappedKey
 from lineage.keys.sealing import Seal, open_parquet
-from lineage.ledger.merkle import root_of
+from lineage.ledger.merkle import RunningRoot
 from lineage.manifests.content import SegmentInfo
 from lineage.manifests.storage import StoredObject
-from lineage.tables import table_root
+from lineage.tables import TableRoot
 from lineage.workspace import Workspace
+from pipelines.schema import SPANS
 from storage_tiers.stage import StageStore
 
 
@@ -84,15 +84,19 @@ class SegmentBuilder:
     ) -> BuiltSegment:
         fresh = {item.stored.name: item for key in keys.values() for item in self._fresh(key)}
         objects: list[StoredObject] = []
-        leaves: list[np.ndarray] = []
-        spans: list[pa.Table] = []
         for shard in range(num_shards):
-            samples_name, spans_name = shard_names(name, shard)
-            leaves.append(self._leaves(samples_name, fresh))
-            spans.append(self._table(spans_name, fresh, None))
-            objects += [self._stored(samples_name, fresh), self._stored(spans_name, fresh)]
+            objects += [self._stored(item, fresh) for item in shard_names(name, shard)]
         seal, salt = self._workspace.minter.mint(self._dataset, ZONE)
-        info = _info(name, old, leaves, spans, seal)
+        sums = _Sums()
+
+        def spans() -> Iterator[pa.Table]:
+            for shard in range(num_shards):
+                samples_name, spans_name = shard_names(name, shard)
+                table = self._table(spans_name, fresh, None)
+                sums.add(self._leaves(samples_name, fresh), table)
+                yield table
+
+        info = sums.info(name, old, commitment_root(spans(), seal.key), seal)
         return BuiltSegment(info, tuple(objects), tuple(fresh.values()), salt)
 
     def _fresh(self, key: Digest) -> list[FreshObject]:
@@ -130,36 +134,52 @@ class SegmentBuilder:
         return Seal(self._workspace.id_bytes, row.use.object_id, key)
 
 
-def _info(
-    name: str,
-    old: SegmentInfo | None,
-    leaves: Sequence[np.ndarray],
-    spans: Sequence[pa.Table],
-    seal: Seal,
-) -> SegmentInfo:
-    everything = pa.concat_tables(spans)
-    alive = everything.filter(everything["document_id"].is_valid())
-    content_root = Digest(root_of(np.concatenate(leaves)))
-    return SegmentInfo(
-        name=name,
-        order_id=content_root if old is None else old.order_id,
-        content_root=content_root,
-        commitment_root=commitment_root(spans, seal.key),
-        spans_root=table_root(everything),
-        salt_object=seal.object_id.hex(),
-        source_documents=_by_source(alive, None),
-        source_tokens=_by_source(alive, alive["num_tokens"].to_numpy()),
-        num_holes=everything.num_rows - alive.num_rows,
-        num_hole_tokens=_total(everything["num_tokens"]) - _total(alive["num_tokens"]),
-        shard_samples=tuple(len(part) for part in leaves),
-    )
+class _Sums:
+    """What the manifest tells of a segment, shard by shard: no segment has to fit into memory."""
+
+    def __init__(self) -> None:
+        self._content = RunningRoot()
+        self._spans = TableRoot(SPANS)
+        self._shard_samples: list[int] = []
+        self._documents, self._tokens = np.zeros((2, 0), np.int64)
+        self._num_holes = self._num_hole_tokens = 0
+
+    def add(self, leaves: np.ndarray, spans: pa.Table) -> None:
+        """Takes the next shard."""
+        self._content.add(leaves)
+        self._spans.add(spans)
+        self._shard_samples.append(len(leaves))
+        alive = spans["document_id"].is_valid().to_numpy()
+        source, tokens = spans["source"].to_numpy(), spans["num_tokens"].to_numpy()
+        # Sums stay exact: they are far below the 2**53 that a double holds.
+        self._documents = _added(self._documents, np.bincount(source[alive]))
+        self._tokens = _added(self._tokens, np.bincount(source[alive], tokens[alive]))
+        self._num_holes += int((~alive).sum())
+        self._num_hole_tokens += int(tokens[~alive].sum())
+
+    def info(
+        self, name: str, old: SegmentInfo | None, commitments: Digest, seal: Seal
+    ) -> SegmentInfo:
+        """The segment's row in the content manifest."""
+        content_root = Digest(self._content.root())
+        return SegmentInfo(
+            name=name,
+            order_id=content_root if old is None else old.order_id,
+            content_root=content_root,
+            commitment_root=commitments,
+            spans_root=self._spans.root(),
+            salt_object=seal.object_id.hex(),
+            source_documents=tuple(self._documents.tolist()),
+            source_tokens=tuple(self._tokens.tolist()),
+            num_holes=self._num_holes,
+            num_hole_tokens=self._num_hole_tokens,
+            shard_samples=tuple(self._shard_samples),
+        )
 
 
-def _by_source(spans: pa.Table, weights: np.ndarray | None) -> tuple[int, ...]:
-    # Sums stay exact: they are far below the 2**53 that a double holds.
-    counts = np.bincount(spans["source"].to_numpy(), weights)
-    return tuple(int(count) for count in counts)
-
-
-def _total(column: pa.ChunkedArray) -> int:
-    return int(pc.sum(column).as_py() or 0)
+def _added(sums: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Sums by source; one of the two may know of more sources."""
+    total = np.zeros(max(len(sums), len(more)), np.int64)
+    total[: len(sums)] += sums
+    total[: len(more)] += more.astype(np.int64)
+    return total

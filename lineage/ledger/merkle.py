@@ -20,6 +20,7 @@ Place = tuple[int, int]  # (level, index)
 HASH_BYTES = 32
 EMPTY_ROOT = hashlib.sha256(b"").digest()
 _NODE = hashlib.sha256(b"\x01")
+_SUBTREE_BYTES = 8_192 * HASH_BYTES
 
 LeafHashes = Sequence[bytes] | npt.NDArray[np.uint8]
 
@@ -54,13 +55,35 @@ def root_of(leaf_hashes: LeafHashes) -> bytes:
         ValueError: a hash is not 32 bytes long, or the array has another shape or dtype.
     """
     level = _joined(leaf_hashes)
-    if not level:
-        return EMPTY_ROOT
-    while len(level) > HASH_BYTES:
-        # An odd last node has no sibling yet; it stands for itself one level up.
-        odd = level[-HASH_BYTES:] if len(level) % (2 * HASH_BYTES) else b""
-        level = _parents(level) + odd
-    return level
+    return _folded(level) if level else EMPTY_ROOT
+
+
+class RunningRoot:
+    """The root over leaf hashes that come part by part. Memory: 32 bytes for each 8,192.
+
+    Attributes:
+        size: number of leaves so far.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._subtrees: list[bytes] = []
+        self._rest = b""
+
+    def add(self, leaf_hashes: LeafHashes) -> None:
+        """Takes the next leaf hashes, as `root_of` does."""
+        self._rest += _joined(leaf_hashes)
+        self.size += len(leaf_hashes)
+        full = len(self._rest) // _SUBTREE_BYTES * _SUBTREE_BYTES
+        for start in range(0, full, _SUBTREE_BYTES):
+            # A complete subtree never changes: its root stands for its leaves.
+            self._subtrees.append(_folded(self._rest[start : start + _SUBTREE_BYTES]))
+        self._rest = self._rest[full:]
+
+    def root(self) -> bytes:
+        """The root over the leaves so far."""
+        rest = _folded(self._rest) if self._rest else b""
+        return _folded(b"".join(self._subtrees) + rest) if self.size else EMPTY_ROOT
 
 
 class TreeNodes:
@@ -304,6 +327,14 @@ def _subtrees(start: int, end: int) -> Iterator[Place]:
         level = (end - start).bit_length() - 1
         yield level, start >> level
         start += 1 << level
+
+
+def _folded(level: bytes) -> bytes:
+    while len(level) > HASH_BYTES:
+        # An odd last node has no sibling yet; it stands for itself one level up.
+        odd = level[-HASH_BYTES:] if len(level) % (2 * HASH_BYTES) else b""
+        level = _parents(level) + odd
+    return level
 
 
 def _parents(level: bytes) -> bytes:

@@ -14,7 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage.ledger.merkle import leaf_hash, root_of
-from lineage.tables import binary_matrix, root_of_leaves, schema_text, table_leaves, table_root
+from lineage.tables import (
+    TableRoot,
+    binary_matrix,
+    root_of_leaves,
+    schema_text,
+    table_leaves,
+    table_root,
+)
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "tables.json").read_text())
 quick = settings(deadline=None, max_examples=30)
@@ -76,6 +83,16 @@ def test_parts_of_a_table_make_up_its_root(lines: list[dict[str, Any]], cut: int
     assert leaves == table_leaves(table).tobytes()
     chunked = pa.concat_tables([table.slice(0, cut), table.slice(cut)])
     assert table_root(chunked) == table_root(table)
+
+
+@pytest.mark.parametrize("num_rows", [0, 1, 8_191, 8_192, 8_193, 20_000, 32_768])
+def test_a_long_table_that_comes_in_parts_has_the_same_root(num_rows: int) -> None:
+    table = pa.table({"a": list(range(num_rows))}, schema=pa.schema([("a", pa.int64())]))
+    root = TableRoot(table.schema)
+    for start in range(0, num_rows, 5_000):
+        root.add(table.slice(start, 5_000))
+    assert root.num_rows == num_rows
+    assert root.root() == root_of_leaves(table.schema, table_leaves(table)) == table_root(table)
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=[vector["what"] for vector in VECTORS])

@@ -71,6 +71,14 @@ def test_a_finished_entry_gives_its_receipt_and_its_files(store: StageStore) -> 
     assert store.get("shards", KEY) is None
 
 
+def test_scratch_files_are_gone_when_they_were_used(store: StageStore, tmp_path: Path) -> None:
+    with store.scratch("spills") as part:
+        part.path("rows").write_bytes(seal_bytes(b"rows", part.seal("rows"), os.urandom(12)))
+        assert list(store.entries("spills")) == []
+        assert len(left_behind(tmp_path)) == 1
+    assert left_behind(tmp_path) == []
+
+
 def test_an_entry_is_not_seen_before_its_block_ends(store: StageStore) -> None:
     with store.write("partitions", KEY) as part:
         part.path("documents").write_bytes(b"half")

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from flows.build.ordered import SPILLS
+from flows.build.worker import stage_store
 from lineage.digest import Digest
 from lineage.errors import NotFound
 from tests.system.killing import die_after, kill_when, preload
@@ -111,6 +113,17 @@ def test_what_was_done_before_the_kill_is_used_again(
         places.items()
         <= {path: path.stat().st_ino for path in finished(fresh, "partitions")}.items()
     )
+
+
+def test_what_a_killed_build_left_of_sorting_is_dropped_by_the_next_one(fresh: World) -> None:
+    with fresh.open() as workspace:
+        stage = stage_store(workspace, DATASET)
+        with stage.scratch(SPILLS) as part:
+            torn = fresh.stage / SPILLS / ".killed.part"
+            shutil.copytree(part.folder, torn)
+    (torn / "00000.parquet").write_bytes(b"sealed")
+    fresh.build()
+    assert not torn.exists()
 
 
 @pytest.mark.parametrize("phase", ["preparing", "packing", "publishing"])

@@ -24,10 +24,11 @@ from flows.build.records import (
     placed_quarantine,
     placed_records,
 )
-from flows.build.resolve import ResolvedBuild, conclude
+from flows.build.resolve import NEW_KIND, NewDocuments, ResolvedBuild, conclude
+from flows.build.staged import staged, staged_table
 from flows.build.worker import Assignment, bench, stage_store
 from lineage.digest import Digest, canonical_json, digest_of
-from lineage.errors import AccessDenied, Conflict
+from lineage.errors import AccessDenied, Conflict, IntegrityError
 from lineage.ids import IdHasher, RecordKey
 from lineage.keys.gate import AccessRequest
 from lineage.tables import table_root
@@ -210,6 +211,49 @@ def test_a_removed_document_has_a_decision_without_a_place(desk: Desk) -> None:
     removed = [row for row in table.to_pylist() if row["verdict"] == "removed"]
     assert [row["document_id"] for row in removed] == [b"d" * 32]
     assert (removed[0]["source"], removed[0]["path"], removed[0]["offset"]) == (None, None, None)
+
+
+def listed(desk: Desk, slice_rows: int) -> list[pa.Table]:
+    pairs = placed_records(desk.stage, desk.plan, desk.resolved, slice_rows)
+    return [pa.concat_tables(tables) for tables in zip(*pairs, strict=True)]
+
+
+@pytest.mark.parametrize("slice_rows", [1, 7, 25])
+def test_lists_are_the_same_however_little_memory_there_is(desk: Desk, slice_rows: int) -> None:
+    here, there = listed(desk, slice_rows), listed(desk, 1_000)
+    assert [table.schema for table in here] == [table.schema for table in there]
+    assert [table_root(table) for table in here] == [table_root(table) for table in there]
+    decisions, signals = here
+    assert decisions["document_id"] == signals["document_id"]
+    assert list(desk.stage._root.glob("spills/.*")) == []
+
+
+@pytest.mark.parametrize("slice_rows", [1, 7, 25])
+def test_new_documents_are_the_same_however_little_memory_there_is(
+    desk: Desk, slice_rows: int
+) -> None:
+    def new(rows: int) -> tuple[pa.Table, pa.Table, NewDocuments]:
+        desk.stage.prune(NEW_KIND, set())
+        published = TableRows.of_published(PUBLISHED.empty_table())
+        resolving = Resolving(desk.resolved.documents, published)
+        resolved = conclude(
+            desk.stage, desk.plan, desk.resolved.documents, resolving, frozenset(), rows
+        )
+        entry = staged(desk.stage, NEW_KIND, resolved.key)
+        return staged_table(entry, "new"), staged_table(entry, "places"), resolved.new
+
+    here, there = new(slice_rows), new(1_000)
+    assert here[:2] == there[:2]
+    assert here[0].num_rows > 25
+    assert here[2].first.tolist() == there[2].first.tolist() == sorted(here[2].first.tolist())
+    assert here[2].place.tolist() == there[2].place.tolist()
+
+
+def test_a_partition_of_other_rows_than_were_counted_is_refused(desk: Desk) -> None:
+    wrong = [replace(desk.prepared[0], num_documents=1_000), *desk.prepared[1:]]
+    rows = InputRows(desk.stage, desk.plan, wrong, (), tuple(range(4)))
+    with pytest.raises(IntegrityError, match="partition 0 holds .* and 1000 were counted"):
+        list(rows.read(["num_bytes"]))
 
 
 def test_the_partitions_are_listed_by_key_whatever_their_order(desk: Desk) -> None:

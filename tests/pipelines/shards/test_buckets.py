@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.shards.buckets import MAX_BUCKETS, bucket_of, num_buckets
+from pipelines.shards.buckets import MAX_BUCKETS, bucket_of, bucket_starts, num_buckets
 
 keys = st.lists(st.binary(min_size=32, max_size=32), max_size=20)
 
@@ -28,6 +28,15 @@ def test_the_order_of_buckets_is_the_order_of_keys(values: list[bytes], buckets:
     assert np.all(np.diff(found) >= 0)
 
 
+@given(values=keys, buckets=st.integers(1, 50))
+def test_buckets_are_found_by_where_they_start(values: list[bytes], buckets: int) -> None:
+    ordered = as_array(sorted(values))
+    first = np.ascontiguousarray(ordered[:, :8]).view(">u8")[:, 0].astype(np.uint64)
+    bounds = np.searchsorted(first, bucket_starts(buckets))
+    expected = np.searchsorted(bucket_of(ordered, buckets), np.arange(buckets))
+    assert bounds.tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize(
     ("tokens", "shard_tokens", "count"),
     [(0, 10, 1), (1, 10, 1), (10, 10, 1), (11, 10, 2), (10**15, 10**7, 10**8)],
@@ -45,5 +54,7 @@ def test_impossible_numbers_are_refused() -> None:
         num_buckets(2**40, 1)
     with pytest.raises(ValueError, match="2\\*\\*31"):
         bucket_of(as_array([]), 0)
+    with pytest.raises(ValueError, match="2\\*\\*31"):
+        bucket_starts(0)
     with pytest.raises(ValueError, match=r"\(n, 32\)"):
         bucket_of(np.zeros((3, 16), np.uint8), 4)

@@ -18,7 +18,7 @@ from lineage.keys.sealing import Seal, open_parquet
 from pipelines.schema import LEAF
 from pipelines.shards import write
 from pipelines.shards.leaves import leaf_hashes
-from pipelines.shards.write import rows_per_group, write_shard, write_table
+from pipelines.shards.write import TableWriter, rows_per_group, write_shard, write_table
 
 SEAL = Seal(b"w" * 16, b"o" * 16, b"k" * 32)
 SHAPE = {"sample_tokens": 2_048, "token_bytes": 2}
@@ -83,6 +83,29 @@ def test_tables_of_other_stages_have_larger_row_groups(tmp_path: Path) -> None:
         assert stored.num_row_groups == 3
         assert stored.metadata.row_group(0).column(0).compression == "ZSTD"
         assert stored.read().equals(table)
+
+
+def test_a_table_that_comes_in_parts_has_the_same_row_groups(tmp_path: Path) -> None:
+    table = pa.table({"text": pa.array(["x" * 1_000] * 40_000, pa.large_string())})
+    with TableWriter(tmp_path / "table", table.schema, SEAL) as writer:
+        for start in range(0, table.num_rows, 900):
+            writer.add(table.slice(start, 900))
+    with open_parquet(tmp_path / "table", SEAL) as stored:
+        groups = [stored.metadata.row_group(i).num_rows for i in range(stored.num_row_groups)]
+        assert stored.read().equals(table)
+    assert len(groups) == 3
+    assert groups[0] == groups[1] == (16 << 20) // 1_008
+
+
+def test_a_table_that_is_not_ended_leaves_nothing(tmp_path: Path) -> None:
+    table = pa.table({"text": ["words"]})
+    with (
+        pytest.raises(KeyError, match="elsewhere"),
+        TableWriter(tmp_path / "table", table.schema, SEAL) as writer,
+    ):
+        writer.add(table)
+        raise KeyError("elsewhere")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_more_row_groups_than_a_sealed_file_numbers_are_refused(
