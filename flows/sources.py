@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from lineage.errors import ConfigError, NotFound
-from pipelines.ingest.endings import SEEKABLE, is_hidden
+from lineage.errors import NotFound
+from pipelines.ingest.endings import is_hidden
 from pipelines.ingest.files import SourceFile, in_folder
 from pipelines.ingest.opening import LocalFiles, OpenFile, SourceFiles
 from pipelines.spec.source import SourceSpec
@@ -25,12 +25,9 @@ def source_files(source: SourceSpec, root: Path) -> SourceFiles:
         root: the workspace's root.
 
     Raises:
-        ConfigError: an address of a bucket that is none, or a format that is not read there.
+        ConfigError: an address of a bucket that is none.
     """
     if source.path.startswith(SCHEME):
-        if source.format in SEEKABLE:
-            what = f"source {source.name}: {source.format} files are read from this machine alone"
-            raise ConfigError(what, "copy them into the workspace, and name that copy")
         return BucketFiles(Bucket(bucket_and_key(source.path)[0]))
     return LocalFiles(root)
 
@@ -42,8 +39,6 @@ class BucketFiles:
     ``**`` for any depth. Keys of which a part begins with a dot are passed over, unless
     the path names them.
     """
-
-    root: Path | None = None
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket

@@ -39,7 +39,7 @@ class FieldMap:
 
     def __init__(self, source: SourceSpec) -> None:
         self._source = source
-        self._parts = _parts(source.text) if "{" in source.text else None
+        self._parts = template_of(source.text)
         self._tells = bool(source.url or source.record_licence)
 
     def document(self, record: Mapping[str, Any]) -> Mapped:
@@ -125,14 +125,23 @@ def own_id(value: object, field: str) -> str:
 
 def fields_of(source: SourceSpec) -> list[str]:
     """Every field that a source's spec names."""
-    texts = [source.text]
-    if "{" in source.text:
-        texts = [field for _, field in _parts(source.text) if field is not None]
+    parts = template_of(source.text)
+    texts = [source.text] if parts is None else [field for _, field in parts if field is not None]
     return [*texts, *filter(None, (source.id, source.url, source.record_licence))]
 
 
+def template_of(text: str) -> list[tuple[str, str | None]] | None:
+    """A template's literals, each with the field behind it; the last has none.
+
+    None for a name or a path, which holds no braces.
+
+    Raises:
+        ConfigError: a brace too many, a field without a name, or no field.
+    """
+    return _parts(text) if "{" in text or "}" in text else None
+
+
 def _parts(template: str) -> list[tuple[str, str | None]]:
-    """Literals, each with the field behind it; the last has none."""
     parts: list[tuple[str, str | None]] = []
     literal, at = "", 0
     for match in _FIELD.finditer(template):
@@ -148,4 +157,6 @@ def _parts(template: str) -> list[tuple[str, str | None]]:
                 f"the template {template!r} cannot be read at character {match.start()}",
                 "write fields as {name}, and braces as {{ and }}",
             )
+    if not parts:
+        raise ConfigError(f"the template {template!r} names no field", "write fields as {name}")
     return [*parts, (literal + template[at:], None)]

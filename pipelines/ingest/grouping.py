@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lineage.digest import Digest, digest_of, frame
 from lineage.errors import IntegrityError
 from pipelines.ingest.cuts import cut_positions
+from pipelines.ingest.endings import SEEKABLE
 from pipelines.ingest.ranges import FileRange
 
 # Opening a file costs about as much as reading this many bytes.
@@ -68,7 +69,7 @@ def partition_content(format_: str, compression: str, contents: Sequence[Digest]
     One range of plain lines or of row groups is its own; the same bytes read otherwise
     are another content.
     """
-    alone = format_ == "parquet" or (format_ == "jsonl" and not compression)
+    alone = format_ in SEEKABLE or (format_ == "jsonl" and not compression)
     if alone and len(contents) == 1:
         return contents[0]
     parts = (digest.raw for digest in contents)

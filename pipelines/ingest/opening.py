@@ -15,7 +15,7 @@ from typing import Protocol, Self
 
 import pyarrow as pa
 
-from lineage.errors import ConfigError, Conflict
+from lineage.errors import Conflict
 from pipelines.ingest.files import SourceFile, list_files, reading
 from pipelines.spec.source import SourceSpec
 
@@ -44,13 +44,7 @@ class OpenFile(Protocol):
 
 
 class SourceFiles(Protocol):
-    """Who lists and opens the files of a source.
-
-    Attributes:
-        root: of files of this machine, what their paths are relative to; else None.
-    """
-
-    root: Path | None
+    """Who lists and opens the files of a source."""
 
     def list(self, source: SourceSpec) -> list[SourceFile]:
         """All files of a source, sorted by path.
@@ -77,18 +71,6 @@ class SourceFiles(Protocol):
         ...
 
 
-def local_root(files: SourceFiles, source: SourceSpec) -> Path:
-    """What the paths of local files are relative to.
-
-    Raises:
-        ConfigError: the files are not on this machine.
-    """
-    if files.root is None:
-        what = f"source {source.name}: {source.format} files are read from this machine alone"
-        raise ConfigError(what, "copy them into the workspace, and name that copy")
-    return files.root
-
-
 class LocalFiles:
     """Files of this machine; see `SourceFiles`.
 
@@ -97,7 +79,6 @@ class LocalFiles:
     """
 
     def __init__(self, root: Path) -> None:
-        self.root: Path | None = root
         self._root = root
 
     def list(self, source: SourceSpec) -> list[SourceFile]:

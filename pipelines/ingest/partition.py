@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from lineage.errors import NotFound
 from pipelines.ingest.archives import archive_ranges
 from pipelines.ingest.cuts import cut_runs, next_cut
-from pipelines.ingest.endings import compression_of
+from pipelines.ingest.endings import SEEKABLE, compression_of
 from pipelines.ingest.files import SourceFile
 from pipelines.ingest.grouping import Partition, Whole, alone, grouped, partition_content
 from pipelines.ingest.members import digest_of_range, pieces_of, survey
-from pipelines.ingest.opening import Opener, OpenFile, SourceFiles, local_root
+from pipelines.ingest.opening import Opener, OpenFile, SourceFiles
 from pipelines.ingest.ranges import FileRange
 from pipelines.ingest.rows import broken_content, row_groups_content, row_runs
 from pipelines.spec.source import SourceSpec
@@ -100,7 +100,7 @@ def plan_file(
         NotFound, ConfigError, Conflict, AccessDenied, Unavailable: as `plan_source`.
     """
     with Opener(source, files) as opener, opener.open(file.path, file.state) as opened:
-        found = list(_Planning(source, file, opened, files, target_bytes).found())
+        found = list(_Planning(source, file, opened, target_bytes).found())
     partitions = [item for item in found if isinstance(item, Partition)]
     small = []
     for item in found:
@@ -139,14 +139,9 @@ class _Planning:
     """One open file on its way into partitions."""
 
     def __init__(
-        self,
-        source: SourceSpec,
-        file: SourceFile,
-        opened: OpenFile,
-        files: SourceFiles,
-        target_bytes: int,
+        self, source: SourceSpec, file: SourceFile, opened: OpenFile, target_bytes: int
     ) -> None:
-        self._source, self._file, self._opened, self._files = source, file, opened, files
+        self._source, self._file, self._opened = source, file, opened
         self._target = target_bytes
 
     def found(self) -> Iterator[Partition | Whole]:
@@ -158,7 +153,7 @@ class _Planning:
             yield from self._members(compression)
         elif compression.startswith("tar."):
             yield from self._compressed_archive(compression)
-        elif source.format == "parquet":
+        elif source.format in SEEKABLE:
             yield from self._rows()
         elif compression:
             yield from self._packed(whole, compression)
@@ -205,13 +200,13 @@ class _Planning:
             yield alone(source.name, source.format, Whole(compression, part, num_bytes))
 
     def _rows(self) -> Iterator[Partition | Whole]:
-        root = local_root(self._files, self._source)
-        runs = list(row_runs(self._file, root / self._file.path, self._target))
+        format_ = self._source.format
+        runs = list(row_runs(format_, self._file, self._opened, self._target))
         if len(runs) == 1:
             yield runs[0]
             return
         for run in runs:
-            yield alone(self._source.name, "parquet", run)
+            yield alone(self._source.name, format_, run)
 
     def _members(self, kind: str) -> Iterator[Partition | Whole]:
         for part in archive_ranges(self._source, self._file, self._opened, kind):

@@ -10,18 +10,17 @@ from importlib import import_module
 import numpy as np
 import pyarrow as pa
 
-from lineage.digest import Digest, digest_of_file
+from lineage.digest import Digest
 from lineage.errors import Conflict
 from lineage.ids import IdHasher
 from pipelines.ingest import whole
 from pipelines.ingest.archives import opened_member, taken, tape_members
 from pipelines.ingest.chunk import CHUNK_BYTES, Chunk, ChunkBuilder, Place
-from pipelines.ingest.endings import compression_of
+from pipelines.ingest.endings import SEEKABLE, compression_of
 from pipelines.ingest.fields import FieldMap
-from pipelines.ingest.files import reading
 from pipelines.ingest.grouping import Partition, partition_content
 from pipelines.ingest.jsonl import parse_line
-from pipelines.ingest.opening import Opener, SourceFiles, local_root
+from pipelines.ingest.opening import Opener, SourceFiles, native
 from pipelines.ingest.ranges import FileRange, Unreadable
 from pipelines.ingest.refused import Refused
 from pipelines.ingest.streams import HashedRange, decompressed, window
@@ -102,11 +101,9 @@ def read_partition(
     """
     builder = ChunkBuilder(source.name, seed, hasher, chunk_bytes)
     with Opener(source, files) as opener:
-        work = _Reading(partition, source, files, opener, builder)
-        if partition.format == "parquet":
+        work = _Reading(partition, source, opener, builder)
+        if partition.format in SEEKABLE:
             contents = yield from work.row_groups()
-        elif partition.format == "arrow":
-            contents = yield from work.arrow_files()
         elif partition.compression.startswith("tar."):
             contents = yield from work.compressed_archive()
         else:
@@ -130,14 +127,9 @@ class _Reading:
     """One partition on its way."""
 
     def __init__(
-        self,
-        partition: Partition,
-        source: SourceSpec,
-        files: SourceFiles,
-        opener: Opener,
-        builder: ChunkBuilder,
+        self, partition: Partition, source: SourceSpec, opener: Opener, builder: ChunkBuilder
     ) -> None:
-        self._partition, self._source, self._files = partition, source, files
+        self._partition, self._source = partition, source
         self._opener, self._builder = opener, builder
 
     def ranges(self) -> Generator[Chunk, None, list[Digest]]:
@@ -171,27 +163,16 @@ class _Reading:
                 yield from self._read(taken(tape, member), compression, ordinal)
             return [raw.digest_to_end()]
 
-    def arrow_files(self) -> Generator[Chunk, None, list[Digest]]:
-        """Whole files; gives their digests."""
-        from pipelines.ingest.arrow import read_arrow
-
-        contents, root = [], local_root(self._files, self._source)
-        for ordinal, part in enumerate(self._partition.files):
-            with reading(f"source {self._source.name}: {part.path!r}"):
-                yield from read_arrow(root / part.path, self._source, self._builder, ordinal)
-                contents.append(self._checked(part, digest_of_file(root / part.path)))
-        return contents
-
     def row_groups(self) -> Generator[Chunk, None, list[Digest]]:
         """Runs of row groups; gives their digests."""
-        from pipelines.ingest.parquet import read_parquet
+        from pipelines.ingest.grouped import read_open_groups
 
-        contents, root = [], local_root(self._files, self._source)
+        contents = []
         for ordinal, part in enumerate(self._partition.files):
             content = part.content or self._partition.content
             alone = replace(self._partition, files=(part,), content=content)
-            with reading(f"source {self._source.name}: {part.path!r}"):
-                found = read_parquet(alone, self._source, root, self._builder)
+            with self._opener.open(part.path, part.state) as file:
+                found = read_open_groups(native(file), alone, self._source, self._builder)
                 content = yield from _of_file(found, ordinal)
             if not self._builder.empty:
                 yield _placed(self._builder.take(), ordinal)

@@ -1,41 +1,42 @@
-"""Planning Parquet files: runs of their row groups."""
+"""Planning files of row groups (Parquet) or record batches (Arrow): runs of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from lineage.digest import Digest, digest_of, digest_of_file, frame
+from lineage.digest import Digest, digest_of, frame
 from pipelines.ingest.cuts import cut_positions
 from pipelines.ingest.files import SourceFile
 from pipelines.ingest.grouping import Whole
+from pipelines.ingest.groups import groups_of
+from pipelines.ingest.members import digest_of_range
+from pipelines.ingest.opening import OpenFile, native
 from pipelines.ingest.ranges import FileRange
-from pipelines.ingest.rowgroups import CorruptParquet, RowGroups
+from pipelines.ingest.rowgroups import CorruptFile, Groups
 
 
-def row_runs(file: SourceFile, path: Path, target_bytes: int) -> Iterator[Whole]:
+def row_runs(
+    format_: str, file: SourceFile, opened: OpenFile, target_bytes: int
+) -> Iterator[Whole]:
     """Runs of about so many bytes; a file without rows, or that is none, is one run of none.
 
-    Args:
-        path: where the file lies.
-
     Raises:
-        OSError: it cannot be read.
+        OSError, Conflict, Unavailable: it cannot be read.
     """
-    whole = FileRange(file.path, 0, 0)
+    whole = FileRange(file.path, 0, 0, state=file.state)
     try:
-        with RowGroups(path) as groups:
-            runs = list(_runs(groups, whole, target_bytes)) if groups.total_rows else []
-    except CorruptParquet:
+        groups = groups_of(format_, native(opened))
+        runs = list(_runs(groups, whole, target_bytes)) if groups.total_rows else []
+    except CorruptFile:
         runs = []
     if not runs:
-        content = broken_content(digest_of_file(path))
+        content = broken_content(digest_of_range(opened, 0, opened.size_bytes))
         runs = [Whole("", replace(whole, content=content), file.size_bytes)]
     yield from runs
 
 
-def _runs(groups: RowGroups, whole: FileRange, target_bytes: int) -> Iterator[Whole]:
+def _runs(groups: Groups, whole: FileRange, target_bytes: int) -> Iterator[Whole]:
     sizes = [groups.size_bytes(i) for i in range(groups.count)]
     digests = [groups.digest(i) for i in range(groups.count)]
     start = rows = 0

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from flows.sources import _matches, source_files
@@ -129,10 +131,20 @@ class TestBucket:
             assert first == second != []
 
     @pytest.mark.parametrize("format_", ["parquet", "arrow"])
-    def test_files_of_rows_are_not_read_from_there(self, both: Both, format_: str) -> None:
-        both.write(f"a.{format_}", b"")
-        with pytest.raises(ConfigError, match=f"{format_} files are read from this machine alone"):
-            both.plans(f"a.{format_}", format_)
+    def test_files_of_rows_are_read_in_ranges(self, both: Both, format_: str) -> None:
+        table = pa.table({"text": [f"row {i} " + "x" * 100 for i in range(5000)]})
+        out = io.BytesIO()
+        if format_ == "parquet":
+            pq.write_table(table, out, row_group_size=500, compression="none")
+        else:
+            with pa.ipc.new_stream(out, table.schema) as writer:
+                writer.write_table(table, max_chunksize=500)
+        both.write(f"a.{format_}", out.getvalue())
+        local, there = both.plans(f"a.{format_}", format_)
+        assert [part.content for part in local] == [part.content for part in there]
+        assert len(there) > 2
+        first, second = both.texts(f"a.{format_}", format_)
+        assert first == second == table["text"].to_pylist()
 
     def test_an_object_that_is_replaced_after_the_plan_is_a_conflict(self, both: Both) -> None:
         both.write("a.jsonl", LINES[:400])

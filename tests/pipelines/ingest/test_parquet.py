@@ -7,6 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from lineage.errors import Conflict
+from pipelines.ingest.chunk import ChunkBuilder
+from pipelines.ingest.grouped import read_open_groups
+from pipelines.ingest.rowgroups import RowGroups
+from tests.pipelines.ingest.conftest import HASHER
 
 
 def write(folder: Any, table: pa.Table, rows: int = 10, **options: Any) -> None:
@@ -137,3 +141,62 @@ def test_a_file_that_changed_since_it_was_planned_is_a_conflict(folder: Any) -> 
     folder.write("a.parquet", b"no parquet")
     with pytest.raises(Conflict, match="changed since it was planned"):
         folder.read_planned(source, parts)
+
+
+def test_of_a_struct_only_the_children_that_are_named_are_read(folder: Any) -> None:
+    rows = [{"m": {"t": f"t{i}", "u": f"https://a.example/{i}", "big": "x" * 99}} for i in range(9)]
+    write(folder, pa.Table.from_pylist(rows))
+    with pa.OSFile(str(folder.root / "a.parquet")) as file:
+        (batch,) = RowGroups(file).batches(0, ["m.t", "m.u", "m.nowhere", "nowhere"])
+    assert batch.schema.field("m").type.names == ["t", "u"]
+    found = read(folder, text="m.t", url="m.u", id="m.t")
+    assert found.texts == [f"t{i}" for i in range(9)]
+    assert found.records["url"].to_pylist()[8] == "https://a.example/8"
+
+
+def test_templates_paths_and_what_is_told_are_read_from_columns(folder: Any) -> None:
+    table = pa.Table.from_pylist(
+        [
+            {"a": "A", "m": {"b": "B"}, "u": "https://a.example/", "l": "MIT", "a.b": "flat"},
+            {"a": None, "m": None, "u": None, "l": None, "a.b": None},
+            {"a": None, "m": {"b": "B"}, "u": None, "l": None, "a.b": "flat"},
+        ]
+    )
+    write(folder, table)
+    found = read(folder, text="<{a}|{m.b}|{nowhere}>", url="u", record_licence="l")
+    assert found.texts == ["<A|B|>", "<|B|>"]
+    assert found.records["licence"].to_pylist() == ["MIT", None]
+    assert (found.reasons, found.quarantine["record"].to_pylist()) == (["text_missing"], [b"<||>"])
+    assert read(folder, text="a.b").texts == ["flat", "flat"]
+    assert read(folder, text="m.b").reasons == ["text_null"]
+    assert read(folder, text="m.c").reasons == ["text_missing"] * 3
+    wrong = read(folder, text="{a}{m}").reasons
+    assert wrong == ["text_not_a_string", "text_missing", "text_not_a_string"]
+
+
+def test_ids_and_addresses_that_are_no_utf8(folder: Any) -> None:
+    bad = pa.array([b"\xff", b"ok", None], pa.binary())
+    write(folder, pa.table({"text": ["a", "b", "c"], "x": bad, "y": [[1], [2], [3]]}))
+    found = read(folder, url="x", record_licence="y")
+    assert found.records["url"].to_pylist() == [None, "ok", None]
+    assert found.records["licence"].to_pylist() == [None] * 3
+    assert read(folder, id="x").reasons == ["invalid_utf8", "id_missing"]
+    assert read(folder, id="y").reasons == ["id_not_a_string"] * 3
+
+
+def test_an_open_file_is_read_and_stays_open(folder: Any) -> None:
+    write(folder, pa.table({"text": [f"{i}" for i in range(30)]}))
+    source = folder.source("a.parquet", "parquet")
+    (part,) = folder.plan(source)
+    path = folder.root / "a.parquet"
+    for file in (pa.OSFile(str(path)), pa.PythonFile(path.open("rb")), pa.memory_map(str(path))):
+        builder = ChunkBuilder("wiki", 7, HASHER, 100)
+        reading = read_open_groups(file, part, source, builder)
+        chunks = []
+        with pytest.raises(StopIteration) as stopped:
+            while True:
+                chunks.append(next(reading))
+        assert stopped.value.value == part.content
+        assert sum(chunk.records.num_rows for chunk in [*chunks, builder.take()]) == 30
+        assert not file.closed
+        file.close()
