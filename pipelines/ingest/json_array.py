@@ -1,183 +1,250 @@
-"""JSON files: an array of objects, objects a line each, or one object.
+"""JSON files: an array of objects, objects over many lines, or objects a line each.
 
-An array is read element by element in bounded memory. Places count the bytes of an element
-with the separator in front of it; white space behind the closing bracket belongs to none.
+What a file is, is told by its start: ``[`` opens an array; an object that is not closed on its
+first line, and not cut off inside a string there, is one of perhaps many that follow each
+other; anything else is read as lines. Arrays and objects are read element by element. Arrays
+may follow each other too.
+
+A broken element loses itself alone. Where its quotes or brackets do not pair up, the next
+element is looked for (`json_resync`).
+
+Places count the bytes of an element with the separator and white space in front of it. The
+brackets of the array, a comma too many and the white space at the end belong to the element
+beside them. So the places of all elements and refusals add up to the stream.
+
+Memory: some eight times the longest element, of which what is beyond 64 MiB is passed over: so
+half a GiB at most, however long the file is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
-from typing import Any
 
-import numba
-import numpy as np
-import orjson
-from numpy.typing import NDArray
-
-from pipelines.ingest.chunk import HEAD_BYTES, Chunk, ChunkBuilder, Place
-from pipelines.ingest.fields import FieldMap
+from pipelines.ingest.books import Books
+from pipelines.ingest.chunk import Chunk, ChunkBuilder
+from pipelines.ingest.fields import FieldMap, Mapped
+from pipelines.ingest.json_resync import next_element
+from pipelines.ingest.json_scan import JsonScan, Stop
 from pipelines.ingest.jsonl import parse_line, read_jsonl
 from pipelines.ingest.lines import MAX_LINE_BYTES
 from pipelines.ingest.refused import Refused
-from pipelines.ingest.streams import StreamFault
-from pipelines.ingest.whole import whole_file
+from pipelines.ingest.window import Window
 from pipelines.spec.source import SourceSpec
 
 _BOM = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\n"
-# Places in the state of a scan: depth of brackets, inside a string, behind a backslash.
-_DEPTH, _IN_STRING, _ESCAPED = 0, 1, 2
+_PEEK_BYTES = 1 << 20
+_PEEK_STEP_BYTES = 4 << 10
+# Reasons of an element that is no JSON.
+_BROKEN = frozenset({"invalid_json", "invalid_utf8"})
 
 
 def read_json(
     stream: Iterable[bytes], source: SourceSpec, builder: ChunkBuilder, file: int
 ) -> Iterator[Chunk]:
-    """Reads one stream; what it holds is told by its first byte that is not blank."""
-    blocks = iter(stream)
-    first = next(blocks, b"")
-    rest = chain([first], blocks)
-    start = first.removeprefix(_BOM).lstrip(_BLANK)
+    """Reads one unpacked stream; a full chunk is given out at once.
+
+    Args:
+        stream: blocks of bytes; may end in a `StreamFault`.
+        file: ordinal for the places of records.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    window = Window(stream)
+    start = _bare_start(window)
     if start.startswith(b"["):
-        yield from _read_array(rest, source, builder, file)
-    elif start and not _is_json(start.partition(b"\n")[0]):
-        yield from _read_one(rest, source, builder, file)
+        yield from _Elements(window, source, builder, file, array=True).read()
+    elif _goes_on(start):
+        yield from _Elements(window, source, builder, file, array=False).read()
     else:
-        yield from read_jsonl(rest, source, builder, file)
+        yield from read_jsonl(window.rest(), source, builder, file)
 
 
-def _is_json(line: bytes) -> bool:
-    try:
-        orjson.loads(line)
-    except orjson.JSONDecodeError:
+def _bare_start(window: Window) -> bytes:
+    """The start of a file, as far as it tells what the file is."""
+    size = 0
+    while True:
+        size += _PEEK_STEP_BYTES
+        held = window.fill(size)
+        bare = _bare(bytes(memoryview(window.data)[window.at : window.at + size]))
+        if bare.startswith(b"[") or b"\n" in bare or held < size or size >= _PEEK_BYTES:
+            return bare
+
+
+def _bare(start: bytes) -> bytes:
+    return start.lstrip(_BLANK).removeprefix(_BOM).lstrip(_BLANK)
+
+
+def _goes_on(bare: bytes) -> bool:
+    """Whether an object is open at the end of its first line, outside of a string."""
+    line, end, _ = bare.partition(b"\n")
+    if not end or not line.startswith(b"{"):
         return False
-    return True
+    scan = JsonScan(array=False)
+    found = scan.ends(line, 0, len(line))
+    return found.stop is Stop.OPEN and not found.ends and not scan.inside_a_string
 
 
-def _read_one(
-    stream: Iterable[bytes], source: SourceSpec, builder: ChunkBuilder, file: int
-) -> Iterator[Chunk]:
-    """One object over many lines; if it is none, lines are what is left to try."""
-    whole = whole_file(stream, builder, file)
-    if whole is None:
-        return
-    if not _is_json(whole.data.removeprefix(_BOM)):
-        yield from read_jsonl([whole.data], source, builder, file)
-        return
-    _add(builder, FieldMap(source), whole.data.removeprefix(_BOM), whole.place)
-    if builder.full:
-        yield builder.take()
+class _Elements:
+    """The elements of one stream on their way; the window starts behind the last of them."""
 
+    def __init__(
+        self, window: Window, source: SourceSpec, builder: ChunkBuilder, file: int, *, array: bool
+    ) -> None:
+        self._window, self._array = window, array
+        self._fields, self._builder = FieldMap(source), builder
+        self._books = Books(builder, file)
+        self._scan = JsonScan(array=array)
+        # From the window's start: the element without what separates it, and what was scanned.
+        self._start = self._scanned = 0
+        # Of an element that is too long, and passed already.
+        self._head, self._num_gone = b"", 0
+        self._closed = False
 
-def _add(builder: ChunkBuilder, fields: FieldMap, element: bytes, place: Place) -> None:
-    try:
-        mapped = parse_line(element, fields)
-    except Refused as refused:
-        builder.refuse(refused.reason, refused.detail, element, place)
-    else:
-        builder.record(mapped.text, mapped.record_id, place, mapped.told)
+    def read(self) -> Iterator[Chunk]:
+        """Reads them all."""
+        self._begin()
+        while True:
+            window = self._window
+            found = self._scan.ends(window.data, window.at + self._scanned, len(window.data))
+            for end in found.ends:
+                self._take(end - window.at)
+                if self._builder.full:
+                    yield self._builder.take()
+            self._scanned = found.at - window.at
+            if not self._goes_on_behind(found.stop):
+                break
+        self._finish()
+        self._books.flush()
 
+    def _begin(self) -> None:
+        """Goes behind the bracket of an array."""
+        if self._array:
+            window = self._window
+            self._start = self._scanned = window.data.index(b"[", window.at) - window.at + 1
 
-def _read_array(
-    stream: Iterable[bytes], source: SourceSpec, builder: ChunkBuilder, file: int
-) -> Iterator[Chunk]:
-    array = _Array(builder, FieldMap(source), file)
-    try:
-        for block in stream:
-            array.add(block)
-            if builder.full:
-                yield builder.take()
-    except StreamFault as fault:
-        array.refuse_rest(fault.reason, fault.detail)
-        return
-    array.end()
+    def _goes_on_behind(self, stop: Stop) -> bool:
+        """Makes ready for what comes next, if there is anything."""
+        if stop is Stop.OPEN:
+            if self._scanned > MAX_LINE_BYTES:
+                self._let_go(self._scanned)
+            return self._window.fill(self._scanned + 1) > self._scanned
+        if stop is Stop.CLOSED:
+            return self._goes_on_behind_array()
+        return stop is Stop.FULL or self._recovers(self._scanned)
 
+    def _goes_on_behind_array(self) -> bool:
+        self._pass_blank()
+        self._scan.start_anew()
+        self._scanned, self._closed = 0, True
+        if not self._window.fill(1):
+            return False
+        if self._window.data[self._window.at] == ord("["):
+            self._closed = False
+            self._begin()
+            return True
+        return self._recovers(0)
 
-class _Array:
-    """An array on its way; `_held` are the bytes since the last separator."""
-
-    def __init__(self, builder: ChunkBuilder, fields: FieldMap, file: int) -> None:
-        self._builder, self._fields, self._file = builder, fields, file
-        self._state = np.zeros(3, np.int64)
-        self._held = bytearray()
-        self._size = 0
-        self._offset = 0
-        self._elements = 0
-
-    def add(self, block: bytes) -> None:
-        data = np.frombuffer(block, np.uint8)
-        at = 0
-        while at < len(block):
-            found = _next_separator(data, at, self._state)
-            end = abs(found)
-            self._hold(block[at:end])
-            at = end
-            if found > 0 and self._state[_DEPTH] == 0:
-                self._take(last=True)
-                self._after(block[end:])
+    def _pass_blank(self) -> None:
+        """Gives the white space behind an array to its last element."""
+        window = self._window
+        while window.fill(1):
+            rest = bytes(memoryview(window.data)[window.at :])
+            blank = len(rest) - len(rest.lstrip(_BLANK))
+            self._books.more(window.drop(blank))
+            if blank < len(rest):
                 return
-            if found > 0:
-                self._take(last=False)
 
-    def _after(self, rest: bytes) -> None:
-        if rest.strip(_BLANK):
-            self._hold(rest)
+    def _recovers(self, wrong: int) -> bool:
+        """Goes on at the next element that can be read; what is before is lost.
 
-    def _hold(self, part: bytes) -> None:
-        self._size += len(part)
-        if self._size <= MAX_LINE_BYTES:
-            self._held += part
+        Args:
+            wrong: where the bytes stopped to be JSON, from the window's start.
+        """
+        too_long = self._num_gone + wrong > MAX_LINE_BYTES
+        start = wrong if too_long else 0
+        found = next_element(self._window, start, self._let_go, array=self._array)
+        if found is None:
+            return False
+        part = self._held(found.cut).strip(_BLANK)
+        part = part.removesuffix(b",") if self._array else part
+        self._put(self._found(part, self._num_gone + found.cut), part, found.cut)
+        self._start = self._scanned = found.start - found.cut
+        self._scan.start_anew()
+        self._closed = False
+        return True
 
-    def _take(self, *, last: bool) -> None:
-        place = Place(self._file, self._offset, self._size)
-        element = bytes(self._held).strip(_BLANK)
-        element = element.removeprefix(_BOM).lstrip(_BLANK) if not self._elements else element
-        if not self._elements and element.startswith(b"["):
-            element = element[1:]
-        element = element.removesuffix(b"]" if last else b",").strip(_BLANK)
-        if self._size > MAX_LINE_BYTES:
-            head = bytes(self._held[:HEAD_BYTES])
-            self._builder.refuse("line_too_long", f"{self._size} bytes", head, place)
-        elif element or not last:
-            _add(self._builder, self._fields, element, place)
-        elif not self._elements:
-            self._builder.refuse("empty_file", "an array without elements", b"", place)
-        self._elements += 1
-        self._offset, self._size = self._offset + self._size, 0
-        self._held.clear()
+    def _let_go(self, num_bytes: int) -> None:
+        """Passes bytes of an element that is too long, or lost."""
+        if not self._num_gone:
+            self._head = self._window.head()
+        self._num_gone += self._window.drop(num_bytes)
+        self._start = self._scanned = max(self._scanned - num_bytes, 0)
 
-    def refuse_rest(self, reason: str, detail: str) -> None:
-        place = Place(self._file, self._offset, self._size)
-        self._builder.refuse(reason, detail, bytes(self._held[:HEAD_BYTES]), place)
+    def _held(self, end: int) -> bytes:
+        """What is held of the element, with what ends it, or the head of what is gone."""
+        if self._num_gone:
+            return self._head
+        window = self._window
+        return bytes(memoryview(window.data)[window.at + self._start : window.at + end])
 
-    def end(self) -> None:
-        if self._size:
-            what = "the array is not closed" if self._state[_DEPTH] else "bytes behind the array"
-            self.refuse_rest("invalid_json", what)
+    def _take(self, end: int) -> None:
+        """Takes what is in front of an end as an element."""
+        part = self._held(end)
+        size = self._num_gone + end
+        closing = self._array and self._window.data[self._window.at + end - 1] == ord("]")
+        if self._array and not self._num_gone:
+            part = part[:-1]
+        part = part.strip(_BLANK)
+        if part or not closing:
+            self._put(self._found(part, size), part, end)
+        elif self._books.empty:
+            self._put(Refused("empty_file", "an array without elements"), b"", end)
+        else:
+            # A comma too many.
+            self._books.more(self._window.drop(end))
+        self._start = 0
 
+    def _found(self, part: bytes, num_bytes: int) -> Mapped | Refused:
+        if num_bytes > MAX_LINE_BYTES:
+            return Refused("line_too_long", f"{num_bytes} bytes")
+        if not part:
+            return Refused("invalid_json", "nothing between two commas")
+        try:
+            return parse_line(part, self._fields)
+        except Refused as refused:
+            return refused
 
-@numba.njit(cache=True, nogil=True)
-def _next_separator(data: NDArray[Any], at: int, state: NDArray[Any]) -> int:
-    """Behind the next comma of the outer array or its closing bracket; minus the block's end."""
-    while at < len(data):
-        byte = data[at]
-        at += 1
-        if state[_ESCAPED]:
-            state[_ESCAPED] = 0
-        elif state[_IN_STRING]:
-            if byte == 92:
-                state[_ESCAPED] = 1
-            elif byte == 34:
-                state[_IN_STRING] = 0
-        elif byte == 34:
-            state[_IN_STRING] = 1
-        elif byte in (91, 123):
-            state[_DEPTH] += 1
-        elif byte in (93, 125):
-            state[_DEPTH] -= 1
-            if state[_DEPTH] <= 0:
-                state[_DEPTH] = 0
-                return at
-        elif byte == 44 and state[_DEPTH] == 1:
-            return at
-    return -at
+    def _put(self, found: Mapped | Refused, part: bytes, end: int) -> None:
+        there = part if isinstance(found, Refused) else b""
+        self._books.add(found, there, self._num_gone + end)
+        self._window.drop(end)
+        self._head, self._num_gone, self._start = b"", 0, 0
+
+    def _finish(self) -> None:
+        """Takes what is left at the end, which is no element unless its bracket is missing."""
+        held = self._window.fill(1)
+        part = self._held(held).strip(_BLANK)
+        found = self._found(part, self._num_gone + held) if part else None
+        if isinstance(found, Mapped) or (found is not None and found.reason not in _BROKEN):
+            self._put(found, part, held)
+            part, held = b"", 0
+        elif not self._array and not part:
+            self._books.more(self._window.drop(held))
+            held = 0
+        refused = self._wrong_end()
+        if refused is not None:
+            self._put(refused, part, held)
+
+    def _wrong_end(self) -> Refused | None:
+        fault = self._window.fault
+        if fault is not None:
+            passed = self._window.offset + self._window.fill(1)
+            return Refused(fault.reason, f"{fault.detail}, after {passed} unpacked bytes")
+        left = self._num_gone + self._window.fill(1)
+        if self._closed and left:
+            return Refused("invalid_json", "bytes behind the array")
+        if not self._closed and (left or self._array):
+            return Refused("invalid_json", "it is not closed")
+        return None

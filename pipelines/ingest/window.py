@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pipelines.ingest.chunk import HEAD_BYTES
 from pipelines.ingest.streams import StreamFault
@@ -74,6 +74,17 @@ class Window:
             passed += self.drop(max(held - _SIGN_BYTES, 0))
             if not self._more():
                 return passed + self.drop(len(self.data) - self.at)
+
+    def rest(self) -> Iterator[bytes]:
+        """What was not passed, as a stream again.
+
+        Raises:
+            StreamFault: the one that ended the stream, after everything before it.
+        """
+        while self.fill(1):
+            yield self.take(len(self.data) - self.at)
+        if self.fault is not None:
+            raise self.fault
 
     def _more(self) -> bool:
         if self._ended:

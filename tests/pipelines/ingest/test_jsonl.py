@@ -89,6 +89,20 @@ def test_a_bad_line_is_one_quarantine_row_and_its_neighbours_are_read(
     assert (row["file"], row["offset"], row["num_bytes"]) == (0, 28, len(line) + 1)
 
 
+def test_lines_between_bad_ones_are_read_whatever_is_wrong_with_those(folder: Any) -> None:
+    deep = b'{"text": "a", "x": ' + b"[" * 3000 + b"]" * 3000 + b"}\n"
+    huge = b'{"text": "huge", "n": 123456789012345678901234567890}\n'
+    twice = b'{"text": "first", "text": "last"}\n'
+    named = b'{"na\\nme": "odd", "text": "named"}\n'
+    long = b'{"text": "' + b"x" * (16 << 20) + b'"}\n'
+    found = read_lines(folder, GOOD + deep + huge + twice + named + long + GOOD[:-4])
+    assert found.reasons == ["invalid_json"] * 2
+    texts = [text[:9] for text in found.texts]
+    assert texts == ["good", "huge", "last", "named", "x" * 9]
+    assert found.num_bytes == (folder.root / "a.jsonl").stat().st_size
+    assert read_lines(folder, named, text="na\nme").texts == ["odd"]
+
+
 def test_carriage_returns_byte_order_marks_and_other_separators_end_no_line(folder: Any) -> None:
     text = "a\u0085b\u2028c"
     data = b"\xef\xbb\xbf" + GOOD.replace(b"\n", b"\r\n") + f'{{"text": "{text}"}}\r\n'.encode()
