@@ -151,7 +151,7 @@ class TestDelimited:
 
     def test_a_file_of_a_header_alone_has_no_records(self, folder: Any) -> None:
         found = read(folder, "a.csv", b"id,text\n", "csv")
-        assert (found.texts, found.reasons) == ([], [])
+        assert (found.texts, found.reasons, found.num_bytes) == ([], ["empty_file"], 8)
         assert read(folder, "b.csv", b"", "csv").reasons == ["empty_file"]
 
     @given(
