@@ -17,10 +17,10 @@ from dataclasses import replace
 from pipelines.ingest.books import Books
 from pipelines.ingest.chunk import HEAD_BYTES, Chunk, ChunkBuilder
 from pipelines.ingest.delimited_coding import LONGEST_MARK, Coding
+from pipelines.ingest.delimited_ends import RowEnds
 from pipelines.ingest.fields import FieldMap, Mapped, fields_of
 from pipelines.ingest.lines import MAX_LINE_BYTES
 from pipelines.ingest.refused import Refused
-from pipelines.ingest.delimited_ends import RowEnds
 from pipelines.ingest.streams import StreamFault
 from pipelines.ingest.window import Window
 from pipelines.spec.source import SourceSpec
