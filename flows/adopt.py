@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.build.worker import spec_path
-from lineage.errors import ConfigError, Conflict, ShardlineError
+from lineage.errors import ConfigError, Conflict, NotFound, ShardlineError
 from lineage.workspace import Workspace
 from pipelines.ingest.files import list_files
 from pipelines.spec.dataset import load_spec
@@ -22,6 +22,7 @@ from pipelines.spec.source import (
     COMPRESSIONS,
     FORMAT_OF_ENDING,
     STRUCTURED,
+    TOKEN_TYPES,
     UNKNOWN_MONTH,
     UNKNOWN_ORIGIN,
 )
@@ -39,7 +40,8 @@ class Corpus:
         paths: files, folders and globs; each becomes a source.
         tokenizer: a tokenizer.json.
         end_of_document: the token that ends each document.
-        text, id: the fields of a record's text, and of its own id or None.
+        text, id: the fields of a record's text, and of its own id; None for the usual.
+        dtype: how ids are written where a corpus holds them, or None.
         licence: SPDX expression of all of it.
         sample_tokens: tokens in a sample.
         seed: of the global shuffle.
@@ -48,8 +50,9 @@ class Corpus:
     paths: tuple[Path, ...]
     tokenizer: Path
     end_of_document: str
-    text: str
+    text: str | None
     id: str | None
+    dtype: str | None
     licence: str
     sample_tokens: int
     seed: int
@@ -64,8 +67,8 @@ def adopt(workspace: Workspace, dataset: str, corpus: Corpus) -> Path:
         NotFound: nothing lies at a path.
     """
     path = spec_path(workspace, dataset)
-    load_vocabulary(corpus.tokenizer, corpus.end_of_document)
-    text = "\n".join(_lines(workspace.root, corpus)) + "\n"
+    end_id = load_vocabulary(corpus.tokenizer, corpus.end_of_document).end_id
+    text = "\n".join(_lines(workspace.root, corpus, end_id)) + "\n"
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -74,7 +77,9 @@ def adopt(workspace: Workspace, dataset: str, corpus: Corpus) -> Path:
         raise Conflict(f"specs/{path.name} is there already", hint) from None
     try:
         for source in load_spec(path).sources:
-            list_files(source, workspace.root)
+            listed = list_files(source, workspace.root)
+            if source.format == "mds":
+                _check_shards({(workspace.root / file.path).parent for file in listed})
     except ShardlineError:
         # Nothing was built from it, and it would stand in the way of the next try.
         path.unlink()
@@ -82,7 +87,25 @@ def adopt(workspace: Workspace, dataset: str, corpus: Corpus) -> Path:
     return path
 
 
-def _lines(root: Path, corpus: Corpus) -> Iterator[str]:
+def _check_shards(folders: set[Path]) -> None:
+    """Every shard that an index of MDS names is there, unpacked and of its size."""
+    for folder in sorted(folders):
+        index = folder / "index.json"
+        if not index.is_file():
+            continue
+        try:
+            raws = [shard["raw_data"] for shard in json.loads(index.read_bytes())["shards"]]
+            sizes = {str(raw["basename"]): int(raw["bytes"]) for raw in raws}
+        except (ValueError, KeyError, TypeError):
+            raise ConfigError(f"{index}: no index of MDS", "bring it from where it was") from None
+        for name, size in sizes.items():
+            shard = folder / Path(name).name
+            if not shard.is_file() or shard.stat().st_size != size:
+                hint = "bring it whole, and unpack it where it is compressed"
+                raise NotFound(f"{shard}: not there with {size} bytes, as its index says", hint)
+
+
+def _lines(root: Path, corpus: Corpus, end_id: int) -> Iterator[str]:
     yield f"seed = {corpus.seed}"
     taken: set[str] = set()
     for path in corpus.paths:
@@ -95,14 +118,27 @@ def _lines(root: Path, corpus: Corpus) -> Iterator[str]:
         yield f"licence = {_quoted(corpus.licence)}"
         yield f"source_class = {_quoted(UNKNOWN_ORIGIN)}"
         yield f"collected = {_quoted(UNKNOWN_MONTH)}"
-        if format_ in STRUCTURED:
-            yield f"text = {_quoted(corpus.text)}"
-            if corpus.id is not None:
-                yield f"id = {_quoted(corpus.id)}"
+        yield from _reading(format_, corpus, end_id)
     yield from ("", "[clean]", 'normalize = "none"')
     yield from ("", "[tokenizer]", f"file = {_quoted(_inside(root, corpus.tokenizer))}")
     yield f"end_of_document = {_quoted(corpus.end_of_document)}"
     yield from ("", "[shards]", f"sample_tokens = {corpus.sample_tokens}")
+
+
+def _reading(format_: str, corpus: Corpus, end_id: int) -> Iterator[str]:
+    if format_ in STRUCTURED:
+        yield f"text = {_quoted(corpus.text or 'text')}"
+        if corpus.id is not None:
+            yield f"id = {_quoted(corpus.id)}"
+    if format_ == "mds":
+        yield f"text = {_quoted(corpus.text or 'tokens')}"
+    if format_ in ("mds", "tokens"):
+        if corpus.dtype is None:
+            hint = f"add --dtype with one of {', '.join(TOKEN_TYPES)}"
+            raise ConfigError(f"files of {format_} do not tell how ids are written", hint)
+        yield f"encoding = {_quoted(corpus.dtype)}"
+    if format_ == "tokens":
+        yield f'delimiter = "{end_id}"'
 
 
 def _format(path: Path) -> str:
@@ -111,6 +147,11 @@ def _format(path: Path) -> str:
     if path.is_dir():
         names = [name for _, _, files in os.walk(path) for name in files if name[0] != "."]
     found = sorted({format_ for name in names if (format_ := _format_of(name)) is not None})
+    if "megatron" in found and not any(name.endswith(".npy") for name in names):
+        # Its ids lie in files that end like plain arrays.
+        found = [format_ for format_ in found if format_ != "tokens"]
+    if "mds" in found and any(name == "index.json" for name in names):
+        found = [format_ for format_ in found if format_ != "json"]
     if not found:
         raise ConfigError(f"{path}: no format is known by its ending", _known())
     if len(found) > 1:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flows.build.worker import spec_path
+from flows.build.worker import spec_path, tokenizer_of
 from flows.sources import source_files
 from lineage.digest import Digest, canonical_json, digest_of
 from lineage.errors import ConfigError
@@ -22,7 +22,7 @@ from pipelines.rules.decide import rules_transform
 from pipelines.shards.write import rows_per_group
 from pipelines.spec.dataset import DatasetSpec, load_spec
 from pipelines.spec.section import section_json
-from pipelines.tokens.tokenizer import Tokenizer, TokenizerIdentity
+from pipelines.tokens.tokenizer import TokenizerIdentity
 from pipelines.transform import Transform
 
 # Raised when the bytes of stage files change, so that old ones are not reused.
@@ -103,9 +103,7 @@ def plan_build(workspace: Workspace, dataset: str) -> BuildPlan:
         ConfigError: the spec, a source or the tokenizer file is wrong.
     """
     spec = load_spec(spec_path(workspace, dataset))
-    tokenizer = Tokenizer.load(
-        workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document
-    ).identity
+    tokenizer = tokenizer_of(spec, workspace.root).identity
     cleaning = Cleaning.of(spec, workspace.root)
     acts = tuple(act.transform() for act in cleaning.acts)
     transforms = (*acts, rules_transform(cleaning.rules))

@@ -20,6 +20,7 @@ from pipelines.clean.cleaning import Cleaning
 from pipelines.dedup.repeated import Repeated
 from pipelines.dedup.shingles import Hashes
 from pipelines.spec.dataset import DatasetSpec, check_dataset_name, load_spec
+from pipelines.tokens.imported import ImportedTokens
 from pipelines.tokens.tokenizer import Tokenizer
 from storage_tiers.stage import StageEntry, StageStore
 
@@ -56,7 +57,7 @@ class Bench:
     workspace: Workspace
     spec: DatasetSpec
     cleaning: Cleaning
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | ImportedTokens
     stage: StageStore
     lease: KeyLease
 
@@ -74,7 +75,7 @@ def bench(assignment: Assignment) -> Bench:
     if spec.digest() != assignment.spec:
         raise Conflict(f"the spec of {assignment.dataset} changed meanwhile", "build again")
     lease = workspace.gate.rejoin(assignment.build_id, assignment.dataset)
-    tokenizer = Tokenizer.load(workspace.root / spec.tokenizer.file, spec.tokenizer.end_of_document)
+    tokenizer = tokenizer_of(spec, workspace.root)
     cleaning = Cleaning.of(spec, workspace.root)
     if cleaning.own != assignment.own:
         raise Conflict(
@@ -90,6 +91,19 @@ def bench(assignment: Assignment) -> Bench:
 def repeated_parts(entry: StageEntry) -> Hashes:
     """The parts of texts that the corpus repeats, ascending."""
     return np.asarray(staged_table(entry, "parts")["part"].to_numpy())
+
+
+def tokenizer_of(spec: DatasetSpec, root: Path) -> Tokenizer | ImportedTokens:
+    """The tokenizer of a spec, or what stands in its place where sources hold ids.
+
+    Args:
+        root: the workspace's root.
+
+    Raises:
+        ConfigError: the file is none that can be used, or has no such token.
+    """
+    kind = ImportedTokens if spec.tokenized else Tokenizer
+    return kind.load(root / spec.tokenizer.file, spec.tokenizer.end_of_document)
 
 
 def worker_engine(workspace: Workspace, wanted: int = 0) -> LocalEngine:

@@ -48,6 +48,7 @@ REASONS = frozenset(
         "page_too_complex",
         "malformed_record",
         "no_page",
+        "token_out_of_range",
     }
 )
 

@@ -9,6 +9,9 @@ from pipelines.spec.source import ARCHIVES, COMPRESSIONS, FORMAT_OF_ENDING, Sour
 
 # Formats that are compressed inside, and are read at any place.
 SEEKABLE = frozenset({"parquet", "arrow"})
+# A format of which a file is an index, and what it stands for lies beside it.
+PAIRED = "megatron"
+_PLAIN = SEEKABLE | {PAIRED}
 _SHORT = {".tgz": "tar.gz"}
 
 
@@ -26,12 +29,12 @@ def compression_of(source: SourceSpec, path: str) -> str:
     """How a file is packed: an archive's kind, a compression, or empty.
 
     Raises:
-        ConfigError: a packed file of a format that is compressed inside.
+        ConfigError: a packed file of a format that is not read from packed ones.
     """
     lower = path.lower()
     ends = [name for ending, name in COMPRESSIONS.items() if lower.endswith(ending)]
     packed = archive_of(path) or (ends[0] if ends else "")
-    if packed and source.format in SEEKABLE:
+    if packed and source.format in _PLAIN:
         raise ConfigError(
             f"source {source.name}: {path!r}: {source.format} files are not read from .{packed}",
             "unpack it first",
@@ -42,7 +45,7 @@ def compression_of(source: SourceSpec, path: str) -> str:
 @functools.cache
 def endings_of(format_: str) -> tuple[str, ...]:
     """All endings of a format's files, those of compressions included."""
-    packed = ("",) if format_ in SEEKABLE else ("", *COMPRESSIONS)
+    packed = ("",) if format_ in _PLAIN else ("", *COMPRESSIONS)
     own = [ending for ending, name in FORMAT_OF_ENDING.items() if name == format_]
     return tuple(ending + more for ending in own for more in packed)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from lineage.errors import NotFound
 from pipelines.ingest.archives import archive_ranges
 from pipelines.ingest.cuts import cut_runs, next_cut
-from pipelines.ingest.endings import SEEKABLE, compression_of
+from pipelines.ingest.endings import PAIRED, SEEKABLE, compression_of
 from pipelines.ingest.files import SourceFile
 from pipelines.ingest.grouping import Partition, Whole, alone, grouped, partition_content
 from pipelines.ingest.members import digest_of_range, pieces_of, survey
@@ -99,8 +99,11 @@ def plan_file(
     Raises:
         NotFound, ConfigError, Conflict, AccessDenied, Unavailable: as `plan_source`.
     """
-    with Opener(source, files) as opener, opener.open(file.path, file.state) as opened:
-        found = list(_Planning(source, file, opened, target_bytes).found())
+    with Opener(source, files) as opener:
+        if source.format == PAIRED:
+            return FilePlan((_pair(source, file, opener),), ())
+        with opener.open(file.path, file.state) as opened:
+            found = list(_Planning(source, file, opened, target_bytes).found())
     partitions = [item for item in found if isinstance(item, Partition)]
     small = []
     for item in found:
@@ -133,6 +136,20 @@ def planned(
             f"no {source.format} file lies in these archives",
         )
     return parts
+
+
+def _pair(source: SourceSpec, index: SourceFile, opener: Opener) -> Partition:
+    """An index, and the ids beside it that it stands for: one partition."""
+    compression_of(source, index.path)
+    ids = index.path.removesuffix(".idx") + ".bin"
+    ranges, contents = [], []
+    for path, state in ((index.path, index.state), (ids, "")):
+        with opener.open(path, state) as opened:
+            whole = FileRange(path, 0, opened.size_bytes, state=state)
+            contents.append(digest_of_range(opened, 0, opened.size_bytes))
+        ranges.append(whole.with_content(contents[-1]))
+    content = partition_content(source.format, "", contents)
+    return Partition(source.name, source.format, "", tuple(ranges), content, ranges[1].length)
 
 
 class _Planning:

@@ -16,7 +16,7 @@ from lineage.ids import IdHasher
 from pipelines.ingest import whole
 from pipelines.ingest.archives import opened_member, taken, tape_members
 from pipelines.ingest.chunk import CHUNK_BYTES, Chunk, ChunkBuilder, Place
-from pipelines.ingest.endings import SEEKABLE, compression_of
+from pipelines.ingest.endings import PAIRED, SEEKABLE, compression_of
 from pipelines.ingest.fields import FieldMap
 from pipelines.ingest.grouping import Partition, partition_content
 from pipelines.ingest.jsonl import parse_line
@@ -104,6 +104,8 @@ def read_partition(
         work = _Reading(partition, source, opener, builder)
         if partition.format in SEEKABLE:
             contents = yield from work.row_groups()
+        elif partition.format == PAIRED:
+            contents = yield from work.pair()
         elif partition.compression.startswith("tar."):
             contents = yield from work.compressed_archive()
         else:
@@ -147,6 +149,21 @@ class _Reading:
                         yield self._builder.take()
                 # Behind a fault there may be bytes that no reader asked for.
                 contents.append(self._checked(part, part.content_of(raw.digest_to_end())))
+        return contents
+
+    def pair(self) -> Generator[Chunk, None, list[Digest]]:
+        """An index and what it stands for, a file beside it; gives the digests of both."""
+        from pipelines.ingest.megatron import read_megatron
+
+        index, ids = self._partition.files
+        with self._opener.open(index.path, index.state) as file:
+            raw = HashedRange(file, 0, index.length)
+            told = b"".join(raw)
+            contents = [self._checked(index, raw.digest_to_end())]
+        with self._opener.open(ids.path, ids.state) as file:
+            raw = HashedRange(file, 0, ids.length)
+            yield from read_megatron(told, iter(raw), ids.length, self._builder)
+            contents.append(self._checked(ids, raw.digest_to_end()))
         return contents
 
     def compressed_archive(self) -> Generator[Chunk, None, list[Digest]]:
@@ -243,6 +260,8 @@ _READERS: Mapping[str, tuple[str, str]] = {
     "html": ("pipelines.ingest.html", "read_html"),
     "warc": ("pipelines.ingest.warc", "read_warc"),
     "pdf": ("pipelines.ingest.pdf", "read_pdf"),
+    "mds": ("pipelines.ingest.mds", "read_mds"),
+    "tokens": ("pipelines.ingest.token_array", "read_token_array"),
 }
 
 

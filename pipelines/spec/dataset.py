@@ -32,7 +32,7 @@ from pipelines.spec.repeated import RepeatedSpec, repeated_spec
 from pipelines.spec.rules import RuleSetSpec, rule_set_specs
 from pipelines.spec.scores import ScoreSpec, score_specs
 from pipelines.spec.section import section_json
-from pipelines.spec.source import NAME, NAME_HINT, SourceSpec, source_spec
+from pipelines.spec.source import NAME, NAME_HINT, TOKENIZED, SourceSpec, source_spec
 from pipelines.spec.urls import UrlsSpec, urls_spec
 from pipelines.spec.words import WordsSpec, words_specs
 
@@ -127,6 +127,11 @@ class DatasetSpec:
     repeated: RepeatedSpec | None = None
     decontamination: DecontaminationSpec | None = None
 
+    @property
+    def tokenized(self) -> bool:
+        """Whether the sources hold token ids and no text."""
+        return self.sources[0].format in TOKENIZED
+
     def digest(self) -> Digest:
         """The digest of the canonical JSON of all fields (frozen, docs/formats.md section 5)."""
         return digest_of(canonical_json(spec_to_json(self)))
@@ -173,7 +178,7 @@ def load_spec(path: Path) -> DatasetSpec:
         table.refuse("name", f"{name!r} is no dataset name", NAME_HINT)
     if name != path.stem:
         table.refuse("name", f"{name!r} stands in {path.name}", f"call the file {name}.toml")
-    return DatasetSpec(
+    spec = DatasetSpec(
         name=name,
         seed=table.integer("seed", 0, 2**64 - 1),
         sources=_sources(table, where),
@@ -202,6 +207,23 @@ def load_spec(path: Path) -> DatasetSpec:
         if "decontamination" in table
         else None,
     )
+    _refuse_work_on_tokens(spec, table)
+    return spec
+
+
+def _refuse_work_on_tokens(spec: DatasetSpec, table: Fields) -> None:
+    if not {source.format for source in spec.sources} & TOKENIZED:
+        return
+    if not all(source.format in TOKENIZED for source in spec.sources):
+        hint = "make two datasets"
+        table.refuse("sources", "some hold text and others token ids", hint)
+    used = [name for name, unused in _UNUSED.items() if getattr(spec, name) != unused]
+    for name in used:
+        if name != "max_quarantined":
+            hint = f"leave `{name}` out"
+            table.refuse(name, "the sources hold token ids, which cannot be cleaned", hint)
+    if spec.clean.normalize != "none":
+        table.refuse("clean", "the sources hold token ids", 'write [clean] normalize = "none"')
 
 
 _UNUSED: Mapping[str, object] = {

@@ -22,9 +22,17 @@ FORMATS = (
     "html",
     "warc",
     "pdf",
+    "mds",
+    "megatron",
+    "tokens",
 )
 # Formats whose records have fields; a document of the others is a file or a payload.
 STRUCTURED = frozenset({"jsonl", "json", "csv", "tsv", "parquet", "arrow"})
+# Formats that hold token ids, and no text.
+TOKENIZED = frozenset({"mds", "megatron", "tokens"})
+# Of those, the formats that do not tell how wide an id is.
+_UNTOLD = frozenset({"mds", "tokens"})
+TOKEN_TYPES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64")
 # Formats whose bytes may stand in another encoding than UTF-8.
 ENCODED = frozenset({"csv", "tsv", "text", "markdown", "html", "warc"})
 # Formats that are pages: their text is extracted.
@@ -64,6 +72,10 @@ FORMAT_OF_ENDING = {
     ".wet": "warc",
     ".arc": "warc",
     ".pdf": "pdf",
+    ".mds": "mds",
+    ".idx": "megatron",
+    ".npy": "tokens",
+    ".bin": "tokens",
 }
 # Endings of one compressed stream, and of archives of many files.
 COMPRESSIONS = {".gz": "gz", ".zst": "zst", ".bz2": "bz2", ".xz": "xz"}
@@ -86,12 +98,14 @@ class SourceSpec:
         collected: ``YYYY-MM``, or ``unknown`` where the origin is.
         text: the field that holds the text: a name, a path such as ``meta.body``, or a
             template such as ``{title}\n\n{body}``; unused where records have no fields.
+            Of mds, the column that holds the ids.
         id: the field that holds the record's own id, or None.
         url: the field that holds the document's address, or None.
         record_licence: the field that holds the record's own licence, or None.
-        encoding: ``utf-8``, ``detect``, or the name of an encoding that Python knows.
+        encoding: ``utf-8``, ``detect``, or the name of an encoding that Python knows. Of
+            mds and tokens, one of `TOKEN_TYPES`: how ids are written.
         extract: of pages, ``main`` for the main content or ``all`` for all visible text.
-        delimiter: of csv, one character.
+        delimiter: of csv, one character. Of tokens, the id that ends a document.
     """
 
     name: str
@@ -142,10 +156,14 @@ def source_spec(table: object, where: str) -> SourceSpec:
 
 def _refuse_strangers(fields: Fields, format_: str) -> None:
     for key in ("text", "id", "url", "record_licence"):
-        if key in fields and format_ not in STRUCTURED:
+        if key in fields and format_ not in STRUCTURED and (key, format_) != ("text", "mds"):
             hint = f"leave `{key}` out"
             fields.refuse(key, f"a record of format {format_} has no fields", hint)
-    for key, formats in (("encoding", ENCODED), ("extract", PAGES), ("delimiter", {"csv"})):
+    for key, formats in (
+        ("encoding", ENCODED | _UNTOLD),
+        ("extract", PAGES),
+        ("delimiter", {"csv", "tokens"}),
+    ):
         if key in fields and format_ not in formats:
             fields.refuse(key, f"format {format_} knows no such thing", f"leave `{key}` out")
 
@@ -159,6 +177,8 @@ def _collected(fields: Fields, source_class: str) -> str:
 
 
 def _encoding(fields: Fields, format_: str) -> str:
+    if format_ in _UNTOLD:
+        return fields.choice("encoding", TOKEN_TYPES)
     name = fields.text("encoding", "detect" if format_ in ENCODED else "utf-8").lower()
     if name == "detect":
         return name
@@ -169,6 +189,10 @@ def _encoding(fields: Fields, format_: str) -> str:
 
 
 def _delimiter(fields: Fields, format_: str) -> str:
+    if format_ == "tokens":
+        if not re.fullmatch(r"[0-9]{1,7}", fields.text("delimiter")):
+            fields.refuse("delimiter", "the id that ends a document was expected", '"50256"')
+        return fields.text("delimiter")
     delimiter = fields.text("delimiter", "\t" if format_ == "tsv" else ",")
     if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
         fields.refuse("delimiter", f"{delimiter!r} is not one character", "such as , or ;")

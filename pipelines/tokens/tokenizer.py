@@ -38,6 +38,7 @@ class TokenizerIdentity:
         end_id: its id.
         num_ids: the largest id + 1, added tokens included.
         dtype: ``uint8``, ``uint16`` or ``uint32``, the narrowest that holds every id.
+        applied: False where the ids came with the corpus, so that nobody here saw it applied.
     """
 
     file: Digest
@@ -46,10 +47,13 @@ class TokenizerIdentity:
     end_id: int
     num_ids: int
     dtype: str
+    applied: bool = True
 
     def to_json(self) -> dict[str, str | int]:
         """A plain dict for canonical JSON."""
-        return asdict(self) | {"file": str(self.file), "behaviour": str(self.behaviour)}
+        told = asdict(self) | {"file": str(self.file), "behaviour": str(self.behaviour)}
+        del told["applied"]
+        return told if self.applied else told | {"applied": "before_import"}
 
 
 @dataclass(frozen=True, slots=True)

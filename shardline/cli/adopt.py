@@ -18,8 +18,13 @@ def adopt(
     paths: Annotated[list[Path], typer.Argument(help="Files, folders or globs; each a source.")],
     tokenizer: Annotated[Path, typer.Option(help="A tokenizer.json.")],
     end_of_document: Annotated[str, typer.Option(help="The token that ends each document.")],
-    text: Annotated[str, typer.Option(help="Field of a record's text.")] = "text",
+    text: Annotated[
+        str | None, typer.Option(help="Field of the text, or MDS column of ids.")
+    ] = None,
     id_: Annotated[str | None, typer.Option("--id", help="Field of a record's own id.")] = None,
+    dtype: Annotated[
+        str | None, typer.Option(help="How ids are written in MDS and arrays, such as uint16.")
+    ] = None,
     licence: Annotated[
         str, typer.Option(help="SPDX expression, if you know one.")
     ] = "LicenseRef-unknown-before-import",
@@ -32,15 +37,15 @@ def adopt(
 ) -> None:
     """Make a version of an existing corpus.
 
-    Its origin is "unknown before import"; texts are taken as they are. Writes a spec, never over
-    another, and builds it.
+    Its origin is "unknown before import"; texts and token ids are taken as they are. Writes a
+    spec, never over another, and builds it.
     """
     from flows.adopt import Corpus
     from flows.adopt import adopt as adopted
 
     opened = open_workspace(workspace)
     corpus = Corpus(
-        tuple(paths), tokenizer, end_of_document, text, id_, licence, sample_tokens, seed
+        tuple(paths), tokenizer, end_of_document, text, id_, dtype, licence, sample_tokens, seed
     )
     path = adopted(opened, dataset, corpus)
     if not quiet and not as_json:

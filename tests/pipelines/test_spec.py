@@ -190,6 +190,12 @@ def test_more_formats_are_told_by_the_ending(tmp_path: Path, name: str, format_:
         ("a.csv", 'delimiter = ";;"', "is not one character"),
         ("a.txt", 'encoding = "klingon"', "'klingon' is no encoding"),
         ("a.html", 'extract = "some"', "'some' is none of main, all"),
+        ("a.mds", 'text = "ids"', "'encoding' is missing"),
+        ("a.mds", 'encoding = "float32"', "'float32' is none of uint8"),
+        ("a.bin", 'encoding = "uint16"', "'delimiter' is missing"),
+        ("a.bin", 'encoding = "uint16"\ndelimiter = "x"', "the id that ends a document"),
+        ("a.idx", 'encoding = "uint16"', "format megatron knows no such thing"),
+        ("a.npy", 'id = "id"', "a record of format tokens has no fields"),
     ],
 )
 def test_what_a_format_does_not_know_is_an_error(
@@ -198,6 +204,33 @@ def test_what_a_format_does_not_know_is_an_error(
     text = SMALL.replace("data/*.jsonl.gz", path).replace("[[sources]]", "[[sources]]\n" + more)
     with pytest.raises(ConfigError, match=message):
         load(tmp_path, text)
+
+
+TOKENS = SMALL.replace("data/*.jsonl.gz", "ids.idx") + '\n[clean]\nnormalize = "none"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (SMALL.replace("data/*.jsonl.gz", "ids.idx"), 'write .clean. normalize = "none"'),
+        (TOKENS + "[rules.c4]\n", "rules: the sources hold token ids, which cannot be cleaned"),
+        (TOKENS + "[language]\n", "language: the sources hold token ids"),
+        (TOKENS + SOURCE.replace('"wiki"', '"other"'), "some hold text and others token ids"),
+    ],
+)
+def test_what_holds_token_ids_cannot_be_cleaned(tmp_path: Path, text: str, message: str) -> None:
+    assert load(tmp_path, TOKENS).tokenized
+    assert not load(tmp_path, SMALL).tokenized
+    with pytest.raises(ConfigError, match=message):
+        load(tmp_path, text)
+
+
+def test_the_origin_may_be_unknown_and_then_the_month_too(tmp_path: Path) -> None:
+    unknown = SMALL.replace('"public_dataset"', '"unknown_before_import"')
+    assert load(tmp_path, unknown.replace("2026-03", "unknown")).sources[0].collected == "unknown"
+    assert load(tmp_path, unknown).sources[0].collected == "2026-03"
+    with pytest.raises(ConfigError, match="'unknown' is no month"):
+        load(tmp_path, SMALL.replace("2026-03", "unknown"))
 
 
 def test_pages_and_tables_have_their_defaults(tmp_path: Path) -> None:
