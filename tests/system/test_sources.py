@@ -6,6 +6,8 @@ import gzip
 import json
 import random
 import shutil
+import subprocess
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -105,7 +107,9 @@ class TestBucket:
         spec = FOUR_SOURCES.replace(HELP, f"s3://cold/{HELP}")
         fresh.write_spec(spec.replace('"text/guide"', '"s3://cold/text/guide"'))
         assert cli("preview", DATASET, "-w", fresh.root).code == 0
-        fresh.build(workers=2)
+        # A process of its own: workers have the environment in which the first of them began.
+        command = [sys.executable, "-m", "shardline", "build", DATASET, "--workers", "2", "-q"]
+        subprocess.run(command, cwd=fresh.root, check=True, capture_output=True)
         assert fresh.content_roots() == built.content_roots()
         with fresh.read() as book, built.read() as plain:
             assert book.stage_of("ingest") == plain.stage_of("ingest")
