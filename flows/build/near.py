@@ -1,7 +1,8 @@
 """Near duplicates: who contests with whom is found here, and decided in workers on the texts.
 
-Memory here: the band keys that are held at once (256 MiB, or one band of all documents),
-and 24 bytes for each pair of a document and a crowd. In a worker: the texts of some
+Memory here: the band keys that are held at once (256 MiB, or one band of all documents), 50
+bytes a document while one band is looked through, 24 bytes for each pair of a document and a
+crowd, and 120 for each document that shares a crowd. In a worker: the texts of some
 components (64 MiB, or the largest component) and their shingles, about three times that.
 """
 

@@ -7,7 +7,7 @@ are all rows sorted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
 
 import numpy as np
@@ -39,7 +39,7 @@ def in_order(
     key: str,
     order: Order,
     slice_rows: int = SLICE_ROWS,
-) -> Iterator[pa.Table]:
+) -> Generator[pa.Table, None, None]:
     """All rows of some pieces, sorted, in tables of about `slice_rows` rows.
 
     Memory: such a table, twice. On disk: all rows once, where they are more than that.
