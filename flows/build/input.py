@@ -122,6 +122,12 @@ class InputRows:
         mine, at = self.in_partition(ordinal), 0
         with ExitStack() as stack:
             files = self._opened(ordinal, columns, stack)
+            if (held := files[0][0].metadata.num_rows) != mine.stop - mine.start:
+                raise IntegrityError(
+                    f"partition {ordinal} holds {held} documents, "
+                    f"and {mine.stop - mine.start} were counted",
+                    "delete the stage store, then build again",
+                )
             for group in range(files[0][0].num_row_groups):
                 size = files[0][0].metadata.row_group(group).num_rows
                 rows = np.arange(size) if wanted is None else np.flatnonzero(wanted[at : at + size])
@@ -131,11 +137,6 @@ class InputRows:
                         numbers = mine.start + table["row"].to_numpy()
                         yield numbers, self._told(ordinal, columns, table)
                 at += size
-        if (counted := mine.stop - mine.start) != at:
-            raise IntegrityError(
-                f"partition {ordinal} holds {at} documents, and {counted} were counted",
-                "delete the stage store, then build again",
-            )
 
     def _opened(
         self, ordinal: int, columns: _Columns, stack: ExitStack

@@ -105,21 +105,25 @@ class AliveRows:
         """
         first = 0
         for at in self._shards:
-            known = self._sizes.get(at)
-            if wanted is None or known is None or wanted[first : first + known].any():
+            size = self._sizes.get(at)
+            if wanted is None or size is None or wanted[first : first + size].any():
                 alive = self._alive(*at)
-                known = alive.num_rows
-                rows = np.arange(known)
+                self._sizes[at] = size = alive.num_rows
+                self._require(first + size <= len(self))
+                rows = np.arange(size)
                 if wanted is not None:
-                    rows = np.flatnonzero(wanted[first : first + known])
+                    rows = np.flatnonzero(wanted[first : first + size])
                 if len(rows):
                     yield first + rows, alive.select(list(columns)).take(pa.array(rows))
-            self._sizes[at] = known
-            first += known
-        if first != len(self):
+            first += size
+        self._require(first == len(self))
+
+    def _require(self, agrees: bool) -> None:
+        if not agrees:
             raise IntegrityError(
-                f"the shards of the parent version hold {first} documents, "
-                f"and its manifest counts {len(self)}"
+                f"the shards of the parent version do not hold the {len(self)} documents "
+                "that its manifest counts",
+                "run shardline audit verify",
             )
 
     def _alive(self, number: int, shard: int) -> pa.Table:
