@@ -6,6 +6,8 @@ is the file's last. Of two columns of one name the first counts.
 
 Places count the bytes of a row with its line end. The header belongs to the first row, a blank
 line to the row above it. So the places of all rows add up to the stream.
+
+Memory: some copies of one row, of which what is beyond 64 MiB is passed over, and one block.
 """
 
 from __future__ import annotations

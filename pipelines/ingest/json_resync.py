@@ -20,7 +20,8 @@ from pipelines.ingest.lines import MAX_LINE_BYTES
 from pipelines.ingest.window import Window
 
 _BLANK = b" \t\r\n"
-_BEGINS = re.compile(rb'\{[ \t\r\n]*"')
+# Braces in text have seldom a name and a colon behind them: those are not tried.
+_BEGINS = re.compile(rb'\{[ \t\r\n]*"(?:[^"\\]|\\.)*+"[ \t\r\n]*:', re.DOTALL)
 _NOT_BLANK = re.compile(rb"[^ \t\r\n]")
 # What is behind a list inside an element, and never behind the elements themselves.
 _GOES_ON = b",]}"
