@@ -42,7 +42,7 @@ def in_order(
 ) -> Generator[pa.Table, None, None]:
     """All rows of some pieces, sorted, in tables of about `slice_rows` rows.
 
-    Memory: such a table, twice. On disk: all rows once, where they are more than that.
+    Memory: such a table, some three times over. On disk: all rows once, where they are more.
 
     Args:
         num_rows: of all pieces together.
@@ -63,6 +63,8 @@ def in_order(
                 _spill(table, key, spills)
         for spill in spills:
             yield from _sorted(spill.tables(), order)
+            # Else the pool keeps what the slice before took, and the next one takes its own.
+            pa.default_memory_pool().release_unused()
 
 
 class _Spill:

@@ -1,7 +1,7 @@
 """Resolves a build: which documents pass the rules, which are new, which leave, and why.
 
-Memory: what `pipelines.dedup.resolve.Resolving` holds of each document, 12 bytes for each
-new one, and one slice of rows that are sorted (`flows.build.ordered`).
+Memory: what `pipelines.dedup.resolve.Resolving` holds of each document, 16 bytes for each
+new one, and one slice of rows that are sorted (`flows.build.ordered`): ADR 0004.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _SURVEYED = (
 
 
 class Published:
-    """The documents that are alive in the parent version: about 70 bytes each.
+    """The documents that are alive in the parent version: about 80 bytes each.
 
     Ids are held as their first 16 bytes. They are keyed hashes, which nobody who gives us
     texts can aim at, so that no two share so many by chance.

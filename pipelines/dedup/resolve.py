@@ -169,8 +169,8 @@ class Resolving:
 
     The input is read in pieces, several times; ids are in memory only of documents that
     share one. Nothing is written: content keys, being unkeyed hashes, must not lie in clear.
-    Memory: 65 bytes a document at the peak and 30 afterwards, 70 a published one, and 150
-    more for each that shares its document id or its content.
+    Memory: 60 bytes a document at the peak and 25 afterwards, 80 a published one, and 150
+    more for each that shares its document id or its content (ADR 0004).
 
     Args:
         documents: every document of the whole current input, by (partition, row), with the
