@@ -304,7 +304,6 @@ class _Build:
     ) -> BuildReport:
         plan, workspace = self._plan, self._workspace
         tables = {
-            "quarantine": placed_quarantine(self._stage, plan, prepared, resolved.fresh),
             "partitions": partition_table(plan.partitions),
         }
         if plan.spec.personal.actions:
@@ -317,7 +316,8 @@ class _Build:
             (("decisions", decisions), ("signals", signals))
             for decisions, signals in placed_records(self._stage, plan, resolved)
         )
-        parts = chain(tables.items(), decided)
+        quarantine = placed_quarantine(self._stage, plan, prepared, resolved.fresh)
+        parts = chain(tables.items(), (("quarantine", rows) for rows in quarantine), decided)
         records = seal_records(workspace, self._stage, plan.spec.name, resolved.key, parts)
         assembled = assemble(plan, parent, prepared, resolved, segments, records.tables, workspace)
         with workspace.locked(PUBLISH_LOCK, "another build is publishing", PUBLISH_WAIT_S):

@@ -97,11 +97,13 @@ class _Spill:
 def _held(pieces: Iterable[pa.Table], slice_rows: int) -> Iterator[pa.Table]:
     """The pieces in larger ones: the fewer batches a range gets the better."""
     held: list[pa.Table] = []
+    num_rows = 0
     for piece in pieces:
         held.append(piece)
-        if sum(table.num_rows for table in held) >= slice_rows:
+        num_rows += piece.num_rows
+        if num_rows >= slice_rows:
             yield pa.concat_tables(held)
-            held = []
+            held, num_rows = [], 0
     if held:
         yield pa.concat_tables(held)
 

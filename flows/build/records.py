@@ -100,15 +100,17 @@ def placed_quarantine(
     plan: BuildPlan,
     prepared: Sequence[PreparedPartition],
     fresh: frozenset[int],
-) -> pa.Table:
-    """The quarantine of the partitions that are new to the dataset, as `PLACED_QUARANTINE`."""
-    tables, places = [PLACED_QUARANTINE.empty_table()], _Places(plan)
+) -> Iterator[pa.Table]:
+    """The quarantine of the partitions that are new to the dataset, as `PLACED_QUARANTINE`.
+
+    Partition by partition: a quarantined record has up to 64 KiB.
+    """
+    yield PLACED_QUARANTINE.empty_table()
+    places = _Places(plan)
     for item in sorted(prepared, key=lambda item: item.ordinal):
         if item.ordinal in fresh:
             entry = staged(stage, KIND, plan.partitions[item.ordinal].stage_key)
-            rows = staged_table(entry, "quarantine")
-            tables.append(_placed_rows(places, item.ordinal, rows))
-    return pa.concat_tables(tables)
+            yield _placed_rows(places, item.ordinal, staged_table(entry, "quarantine"))
 
 
 def placed_findings(stage: StageStore, plan: BuildPlan, fresh: frozenset[int]) -> pa.Table:

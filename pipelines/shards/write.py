@@ -88,7 +88,8 @@ class TableWriter:
         self._path = path
         self._rows = rows
         self._num_groups = 0
-        self._waiting = schema.empty_table()
+        self._waiting = [schema.empty_table()]
+        self._num_waiting = self._waiting_bytes = 0
         with self._made_known():
             self._file = parquet_writer(path, schema, seal, compression=compression)
 
@@ -98,20 +99,33 @@ class TableWriter:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._made_known():
             if kind is None:
-                self._write(self._waiting, max(1, self._waiting.num_rows))
+                rest = pa.concat_tables(self._waiting)
+                self._write(rest, self._rows or max(1, rest.num_rows))
             self._file.close()
-            sync_file(self._path)
+            if kind is None:
+                sync_file(self._path)
         if kind is not None:
             _remove(self._path)
 
     def add(self, part: pa.Table) -> None:
         """Takes the next rows; row groups that are full are written."""
-        table = pa.concat_tables([self._waiting, part])
-        rows = self._rows or max(1, table.num_rows * TABLE_GROUP_BYTES // max(1, table.nbytes))
+        self._waiting.append(part)
+        self._num_waiting += part.num_rows
+        self._waiting_bytes += part.nbytes
+        if not self._is_full():
+            return
+        table = pa.concat_tables(self._waiting)
+        rows = self._rows or max(1, table.num_rows * TABLE_GROUP_BYTES // self._waiting_bytes)
         full = table.num_rows // rows * rows
         with self._made_known():
             self._write(table.slice(0, full), rows)
-        self._waiting = table.slice(full)
+        rest = table.slice(full)
+        self._waiting, self._num_waiting, self._waiting_bytes = [rest], rest.num_rows, rest.nbytes
+
+    def _is_full(self) -> bool:
+        if self._rows is not None:
+            return self._num_waiting >= self._rows
+        return self._waiting_bytes >= TABLE_GROUP_BYTES
 
     def _write(self, table: pa.Table, rows: int) -> None:
         self._num_groups += -(-table.num_rows // rows)
@@ -128,6 +142,9 @@ class TableWriter:
     def _made_known(self) -> Iterator[None]:
         try:
             yield
+        except ConfigError:
+            _remove(self._path)
+            raise
         except OSError as error:
             # What is there is torn; it would only keep a full disk full.
             _remove(self._path)

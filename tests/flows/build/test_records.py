@@ -67,6 +67,9 @@ class Desk:
         rows: list[dict[str, Any]] = decisions_of(self.stage, self.plan, self.resolved).to_pylist()
         return rows
 
+    def quarantine(self, fresh: frozenset[int]) -> pa.Table:
+        return pa.concat_tables(placed_quarantine(self.stage, self.plan, self.prepared, fresh))
+
     def of(self, source: str) -> list[dict[str, Any]]:
         return [row for row in self.decisions if row["source"] == source]
 
@@ -178,7 +181,7 @@ def test_a_record_that_lies_in_two_files_has_a_decision_at_each_place(desk: Desk
 
 
 def test_a_broken_line_is_quarantined_at_its_first_byte(desk: Desk) -> None:
-    table = placed_quarantine(desk.stage, desk.plan, desk.prepared, desk.resolved.fresh)
+    table = desk.quarantine(desk.resolved.fresh)
     assert table.schema.equals(PLACED_QUARANTINE)
     rows = table.to_pylist()
     broken = next(row for row in rows if row["record"].startswith(b'{"id": "broken/1"'))
@@ -191,14 +194,14 @@ def test_a_broken_line_is_quarantined_at_its_first_byte(desk: Desk) -> None:
 
 def test_every_record_has_a_decision_or_a_quarantine_row(desk: Desk) -> None:
     books = Books.total([Books.parse(item.books) for item in desk.prepared])
-    quarantine = placed_quarantine(desk.stage, desk.plan, desk.prepared, desk.resolved.fresh)
+    quarantine = desk.quarantine(desk.resolved.fresh)
     records_in = books.stage("ingest").in_.records
     assert records_in == 24 + 3 + 6 + 6 + 10
     assert len(desk.decisions) + quarantine.num_rows == records_in
 
 
 def test_quarantine_of_partitions_that_the_parent_had_is_not_told_again(desk: Desk) -> None:
-    assert placed_quarantine(desk.stage, desk.plan, desk.prepared, frozenset()).num_rows == 0
+    assert desk.quarantine(frozenset()).num_rows == 0
 
 
 def test_a_removed_document_has_a_decision_without_a_place(desk: Desk) -> None:
