@@ -39,7 +39,7 @@ from pipelines.dedup.choose import choose
 from pipelines.dedup.crowds import crowds
 from pipelines.dedup.minhash import band_keys
 from pipelines.dedup.shingles import shingles
-from pipelines.ingest.pages import text_of_page
+from pipelines.ingest.pages.extract import text_of_page
 from pipelines.signals.catalogue import SIGNALS
 from pipelines.signals.language import Language
 from pipelines.signals.measured import Measured, pieces

@@ -16,7 +16,7 @@ from pathlib import Path
 from flows.build.worker import spec_path
 from lineage.errors import ConfigError, Conflict, NotFound, ShardlineError
 from lineage.workspace import Workspace
-from pipelines.ingest.files import list_files
+from pipelines.ingest.places.files import list_files
 from pipelines.spec.dataset import load_spec
 from pipelines.spec.source import (
     COMPRESSIONS,

@@ -33,9 +33,9 @@ from pipelines.dedup.resolve import Resolving
 from pipelines.dedup.rows import TableRows
 from pipelines.dedup.shingles import shingles
 from pipelines.ingest.chunk import Chunk
-from pipelines.ingest.files import SourceFile
-from pipelines.ingest.opening import Opener, OpenFile, SourceFiles, blocks_of
 from pipelines.ingest.partition import FileRange, Partition, compression_of, plan_file, planned
+from pipelines.ingest.places.files import SourceFile
+from pipelines.ingest.places.opening import Opener, OpenFile, SourceFiles, blocks_of
 from pipelines.ingest.read import read_partition
 from pipelines.rules.decide import decide
 from pipelines.signals.segments import Segmenter

@@ -8,9 +8,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from lineage.errors import NotFound
-from pipelines.ingest.endings import is_hidden
-from pipelines.ingest.files import SourceFile, in_folder
-from pipelines.ingest.opening import LocalFiles, OpenFile, SourceFiles
+from pipelines.ingest.places.endings import is_hidden
+from pipelines.ingest.places.files import SourceFile, in_folder
+from pipelines.ingest.places.opening import LocalFiles, OpenFile, SourceFiles
 from pipelines.spec.source import SourceSpec
 from storage_tiers.objects import SCHEME, Bucket, BucketObject, bucket_and_key
 

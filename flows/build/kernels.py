@@ -13,7 +13,7 @@ from flows.build import near, pack, prepare, tokenize
 from pipelines.clean.nfc import Nfc
 from pipelines.dedup.choose import choose
 from pipelines.dedup.shingles import shingles
-from pipelines.ingest.shape import shape_of
+from pipelines.ingest.pages.shape import shape_of
 from pipelines.shards.gather import gather
 from pipelines.signals.catalogue import SIGNALS
 from pipelines.signals.measured import Measured

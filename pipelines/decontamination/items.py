@@ -16,8 +16,8 @@ from lineage.digest import Digest, frame
 from lineage.errors import ConfigError, NotFound
 from pipelines.ingest.chunk import texts_array
 from pipelines.ingest.fields import value_of
-from pipelines.ingest.files import list_files, reading
-from pipelines.ingest.streams import StreamFault, decompressed
+from pipelines.ingest.places.files import list_files, reading
+from pipelines.ingest.places.streams import StreamFault, decompressed
 from pipelines.spec.decontamination import DecontaminationSpec, EvalSetSpec
 from pipelines.spec.source import COMPRESSIONS, SourceSpec
 

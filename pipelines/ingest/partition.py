@@ -12,15 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from lineage.errors import NotFound
-from pipelines.ingest.archives import archive_ranges
-from pipelines.ingest.cuts import cut_runs, next_cut
-from pipelines.ingest.endings import PAIRED, SEEKABLE, compression_of
-from pipelines.ingest.files import SourceFile
-from pipelines.ingest.grouping import Partition, Whole, alone, grouped, partition_content
-from pipelines.ingest.members import digest_of_range, pieces_of, survey
-from pipelines.ingest.opening import Opener, OpenFile, SourceFiles
-from pipelines.ingest.ranges import FileRange
-from pipelines.ingest.rows import broken_content, row_groups_content, row_runs
+from pipelines.ingest.columnar.runs import broken_content, row_groups_content, row_runs
+from pipelines.ingest.places.archives import archive_ranges
+from pipelines.ingest.places.cuts import cut_runs, next_cut
+from pipelines.ingest.places.endings import PAIRED, SEEKABLE, compression_of
+from pipelines.ingest.places.files import SourceFile
+from pipelines.ingest.places.grouping import Partition, Whole, alone, grouped, partition_content
+from pipelines.ingest.places.members import digest_of_range, pieces_of, survey
+from pipelines.ingest.places.opening import Opener, OpenFile, SourceFiles
+from pipelines.ingest.places.ranges import FileRange
 from pipelines.spec.source import SourceSpec
 
 __all__ = [

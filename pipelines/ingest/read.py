@@ -13,17 +13,17 @@ import pyarrow as pa
 from lineage.digest import Digest
 from lineage.errors import Conflict
 from lineage.ids import IdHasher
-from pipelines.ingest import whole
-from pipelines.ingest.archives import opened_member, taken, tape_members
 from pipelines.ingest.chunk import CHUNK_BYTES, Chunk, ChunkBuilder, Place
-from pipelines.ingest.endings import PAIRED, SEEKABLE, compression_of
 from pipelines.ingest.fields import FieldMap
-from pipelines.ingest.grouping import Partition, partition_content
-from pipelines.ingest.jsonl import parse_line
-from pipelines.ingest.opening import Opener, SourceFiles, native
-from pipelines.ingest.ranges import FileRange, Unreadable
+from pipelines.ingest.pages import whole
+from pipelines.ingest.places.archives import opened_member, taken, tape_members
+from pipelines.ingest.places.endings import PAIRED, SEEKABLE, compression_of
+from pipelines.ingest.places.grouping import Partition, partition_content
+from pipelines.ingest.places.opening import Opener, SourceFiles, native
+from pipelines.ingest.places.ranges import FileRange, Unreadable
+from pipelines.ingest.places.streams import HashedRange, decompressed, window
+from pipelines.ingest.records.jsonl import parse_line
 from pipelines.ingest.refused import Refused
-from pipelines.ingest.streams import HashedRange, decompressed, window
 from pipelines.probe import PROBE_TEXTS, behaviour_of
 from pipelines.spec.source import PAGES, SourceSpec
 from pipelines.transform import Transform
@@ -153,7 +153,7 @@ class _Reading:
 
     def pair(self) -> Generator[Chunk, None, list[Digest]]:
         """An index and what it stands for, a file beside it; gives the digests of both."""
-        from pipelines.ingest.megatron import read_megatron
+        from pipelines.ingest.ids.megatron import read_megatron
 
         index, ids = self._partition.files
         with self._opener.open(index.path, index.state) as file:
@@ -182,7 +182,7 @@ class _Reading:
 
     def row_groups(self) -> Generator[Chunk, None, list[Digest]]:
         """Runs of row groups; gives their digests."""
-        from pipelines.ingest.grouped import read_open_groups
+        from pipelines.ingest.columnar.grouped import read_open_groups
 
         contents = []
         for ordinal, part in enumerate(self._partition.files):
@@ -251,17 +251,17 @@ def _changed(source: SourceSpec, what: str) -> Conflict:
 
 # Where the reader of a format is: imported when it is needed, since some are heavy.
 _READERS: Mapping[str, tuple[str, str]] = {
-    "jsonl": ("pipelines.ingest.jsonl", "read_jsonl"),
-    "json": ("pipelines.ingest.json_array", "read_json"),
-    "csv": ("pipelines.ingest.delimited", "read_delimited"),
-    "tsv": ("pipelines.ingest.delimited", "read_delimited"),
-    "text": ("pipelines.ingest.text", "read_text"),
-    "markdown": ("pipelines.ingest.text", "read_text"),
-    "html": ("pipelines.ingest.html", "read_html"),
-    "warc": ("pipelines.ingest.warc", "read_warc"),
-    "pdf": ("pipelines.ingest.pdf", "read_pdf"),
-    "mds": ("pipelines.ingest.mds", "read_mds"),
-    "tokens": ("pipelines.ingest.token_array", "read_token_array"),
+    "jsonl": ("pipelines.ingest.records.jsonl", "read_jsonl"),
+    "json": ("pipelines.ingest.records.json_array", "read_json"),
+    "csv": ("pipelines.ingest.records.delimited", "read_delimited"),
+    "tsv": ("pipelines.ingest.records.delimited", "read_delimited"),
+    "text": ("pipelines.ingest.pages.text", "read_text"),
+    "markdown": ("pipelines.ingest.pages.text", "read_text"),
+    "html": ("pipelines.ingest.pages.html", "read_html"),
+    "warc": ("pipelines.ingest.web.warc", "read_warc"),
+    "pdf": ("pipelines.ingest.pages.pdf", "read_pdf"),
+    "mds": ("pipelines.ingest.ids.mds", "read_mds"),
+    "tokens": ("pipelines.ingest.ids.token_array", "read_token_array"),
 }
 
 
@@ -282,7 +282,7 @@ def _probed(source: SourceSpec) -> Iterator[bytes]:
         except Refused as refused:
             yield refused.reason.encode()
     if source.format in PAGES:
-        from pipelines.ingest.pages import text_of_page
+        from pipelines.ingest.pages.extract import text_of_page
 
         for page in _PROBE_PAGES:
             yield text_of_page(page, source).text.encode()

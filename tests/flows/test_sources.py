@@ -16,8 +16,8 @@ import pytest
 from flows.sources import _matches, source_files
 from lineage.errors import ConfigError, Conflict, NotFound
 from lineage.ids import IdHasher
-from pipelines.ingest.opening import LocalFiles
 from pipelines.ingest.partition import Partition, plan_source
+from pipelines.ingest.places.opening import LocalFiles
 from pipelines.ingest.read import read_partition
 from pipelines.spec.source import SourceSpec
 from tests.s3_server import S3Server, s3_server

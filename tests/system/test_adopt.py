@@ -19,7 +19,7 @@ from flows.build.announcer import Silence
 from flows.build.plain import build_without_prefect
 from lineage.audit.documents import ask_documents
 from lineage.audit.search import Wanted
-from tests.pipelines.ingest.token_files import array, mds, megatron
+from tests.pipelines.ingest.ids.token_files import array, mds, megatron
 from tests.system.conftest import Said
 from tests.system.world import Book, World
 

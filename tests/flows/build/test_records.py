@@ -38,8 +38,8 @@ from pipelines.clean.cleaning import Cleaning
 from pipelines.dedup.columns import PUBLISHED
 from pipelines.dedup.resolve import Resolving
 from pipelines.dedup.rows import TableRows
-from pipelines.ingest.opening import LocalFiles
 from pipelines.ingest.partition import Partition, plan_source
+from pipelines.ingest.places.opening import LocalFiles
 from storage_tiers.stage import StageStore
 from tests.system.world import DATASET, World, add_lines, make_world, record
 

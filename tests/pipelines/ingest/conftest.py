@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from lineage.ids import IdHasher
-from pipelines.ingest.opening import LocalFiles
 from pipelines.ingest.partition import Partition, plan_source
+from pipelines.ingest.places.opening import LocalFiles
 from pipelines.ingest.read import read_partition
 from pipelines.schema import QUARANTINE, RECORDS
 from pipelines.spec.source import SourceSpec

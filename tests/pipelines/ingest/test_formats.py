@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from lineage.errors import ConfigError
 from lineage.ids import RecordKey
 from pipelines.ingest.chunk import REASONS, ChunkBuilder
-from pipelines.ingest.delimited import read_delimited
-from pipelines.ingest.json_array import read_json
-from pipelines.ingest.pages import MAX_DEPTH
-from pipelines.ingest.warc import read_warc
+from pipelines.ingest.pages.extract import MAX_DEPTH
+from pipelines.ingest.records.delimited import read_delimited
+from pipelines.ingest.records.json_array import read_json
+from pipelines.ingest.web.warc import read_warc
 from tests.pipelines.ingest.conftest import HASHER, Folder, Reading
 
 PAGE = (

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from lineage.digest import Digest, digest_of
 from lineage.errors import ConfigError, Conflict
-from pipelines.ingest.cuts import cut_positions, next_cut
-from pipelines.ingest.opening import LocalFile
+from pipelines.ingest.places.cuts import cut_positions, next_cut
+from pipelines.ingest.places.opening import LocalFile
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "partition_cuts.json"
 

@@ -1,0 +1,1 @@
+"""Formats of columns: Parquet and Arrow, read by row groups and batches."""

@@ -1,0 +1,1 @@
+"""Corpora that are token ids already: MDS, Megatron, flat arrays."""

@@ -1,0 +1,1 @@
+"""Formats of which a file is a document: text, Markdown, HTML, PDF."""

@@ -1,0 +1,1 @@
+"""Formats of records in a row: JSON Lines, JSON, CSV and TSV."""
