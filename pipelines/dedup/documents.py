@@ -90,13 +90,14 @@ class Published:
         Args:
             rows: one for each row of the piece; -1 has neither.
         """
-        raw, content = (
-            (held[rows] == _halves(piece[name])).all(axis=1) & (rows >= 0)
-            if len(self)
-            else np.zeros(len(rows), np.bool_)
-            for held, name in ((self._raw, "raw_content_id"), (self._content, "content_id"))
-        )
-        return raw, content
+        raw = self._agrees(self._raw, rows, piece["raw_content_id"])
+        return raw, self._agrees(self._content, rows, piece["content_id"])
+
+    def _agrees(self, held: _Halves, rows: Ints, column: pa.ChunkedArray) -> Mask:
+        alive = np.flatnonzero(rows >= 0)
+        agrees = np.zeros(len(rows), np.bool_)
+        agrees[alive] = (held[rows[alive]] == _halves(column)[alive]).all(axis=1)
+        return agrees
 
 
 @dataclass(frozen=True, slots=True)
