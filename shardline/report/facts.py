@@ -23,6 +23,8 @@ _DECONTAMINATED, _MOST_ITEMS = "decontamination.max_coverage", 20
 _NEAR, _EXACT = "near_duplicate", "exact_duplicate"
 _ELSEWHERE = f"{PUBLISHED}."
 _MILLION = 1_000_000
+# Languages whose own thresholds are drawn; a rule may have some for dozens.
+_DRAWN_LANGUAGES = 2
 # Pairs that are shown of a sample of near duplicates.
 _LEAST_ALIKE = 5
 
@@ -82,8 +84,12 @@ def drops_by_rule(decisions: pa.Table) -> dict[str, Any]:
 
 
 def charts(decisions: pa.Table, rules: list[VersionRule]) -> list[Chart]:
-    """A histogram for each measured signal, with the thresholds of its rules."""
+    """A histogram for each measured signal, with the thresholds of its rules.
+
+    Of thresholds by language those of the languages of most documents are drawn.
+    """
     kept = np.asarray(pc.equal(decisions["verdict"], "kept"))
+    spoken = _spoken(decisions)
     found = []
     for name in decisions.column_names:
         column = decisions[name]
@@ -91,7 +97,7 @@ def charts(decisions: pa.Table, rules: list[VersionRule]) -> list[Chart]:
             continue
         known = np.asarray(column.is_valid())
         values: NDArray[np.int64] = column.drop_null().to_numpy()
-        limits = [(rule.name, keeps) for rule in rules for keeps in _of(rule, name)]
+        limits = [limit for rule in rules for limit in _limits(rule, name, spoken)]
         lines = [Threshold(rule, _number(keeps) / scale_of(name)) for rule, keeps in limits]
         if not limits and not values.any():
             continue
@@ -198,9 +204,22 @@ def _kept_by(decisions: pa.Table, name: str) -> list[tuple[str, int, float]]:
     return shares(counts)[:40]
 
 
-def _of(rule: VersionRule, signal: str) -> list[Keeps]:
-    every = [rule.keeps, *rule.languages.values()]
-    return [keeps for keeps in every if keeps is not None and keeps.signal == signal]
+def _spoken(decisions: pa.Table) -> list[str]:
+    if _LANGUAGE not in decisions.column_names:
+        return []
+    counts = Counter(decisions[_LANGUAGE].drop_null().to_pylist())
+    return [language for language, _ in counts.most_common(_DRAWN_LANGUAGES)]
+
+
+def _limits(rule: VersionRule, signal: str, spoken: list[str]) -> list[tuple[str, Keeps]]:
+    """What a rule keeps of a signal, in any language and in some."""
+    by_name = {rule.name: rule.keeps}
+    by_name |= {
+        f"{rule.name}[{language}]": rule.languages[language]
+        for language in spoken
+        if language in rule.languages
+    }
+    return [(name, keeps) for name, keeps in by_name.items() if keeps and keeps.signal == signal]
 
 
 def _number(keeps: Keeps) -> int:
