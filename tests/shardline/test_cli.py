@@ -133,6 +133,7 @@ def test_a_command_that_is_none_shows_its_usage(run: Run, arguments: list[str]) 
 
 NEEDS_A_WORKSPACE = [
     ["build", "corpus"],
+    ["adopt", "corpus", "x.jsonl", "--tokenizer", "t.json", "--end-of-document", "end"],
     ["preview", "corpus"],
     ["versions"],
     ["approve", "corpus@v1", "--reason", "x"],
