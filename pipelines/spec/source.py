@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import re
 from dataclasses import dataclass
 
@@ -35,6 +36,8 @@ _UNTOLD = frozenset({"mds", "tokens"})
 TOKEN_TYPES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64")
 # Formats whose bytes may stand in another encoding than UTF-8.
 ENCODED = frozenset({"csv", "tsv", "text", "markdown", "html", "warc"})
+# What Python calls an encoding and is a way to write names, or a word in a program.
+_NO_ENCODINGS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 # Formats that are pages: their text is extracted.
 PAGES = frozenset({"html", "warc"})
 # What is said of where a corpus came from that was made before it was brought here.
@@ -183,9 +186,15 @@ def _encoding(fields: Fields, format_: str) -> str:
     if name == "detect":
         return name
     try:
-        return codecs.lookup(name).name
+        # Python also knows codecs from bytes to bytes, such as zlib; this refuses them.
+        codec = io.TextIOWrapper(io.BytesIO(), encoding=name).encoding
+        found = codecs.lookup(codec).name
     except LookupError:
-        fields.refuse("encoding", f"{name!r} is no encoding", "write detect, or leave it out")
+        found = ""
+    if not found or found in _NO_ENCODINGS:
+        hint = "write detect, or leave it out"
+        fields.refuse("encoding", f"{name[:40]!r} is no encoding of texts", hint)
+    return found
 
 
 def _delimiter(fields: Fields, format_: str) -> str:

@@ -189,6 +189,8 @@ def test_more_formats_are_told_by_the_ending(tmp_path: Path, name: str, format_:
         ("a.jsonl", 'encoding = "latin-1"', "format jsonl knows no such thing"),
         ("a.csv", 'delimiter = ";;"', "is not one character"),
         ("a.txt", 'encoding = "klingon"', "'klingon' is no encoding"),
+        ("a.csv", 'encoding = "zlib"', "'zlib' is no encoding of texts"),
+        ("a.txt", 'encoding = "undefined"', "'undefined' is no encoding of texts"),
         ("a.html", 'extract = "some"', "'some' is none of main, all"),
         ("a.mds", 'text = "ids"', "'encoding' is missing"),
         ("a.mds", 'encoding = "float32"', "'float32' is none of uint8"),
