@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 
@@ -26,6 +28,7 @@ from pipelines.transform import Transform
 
 FOLDER = "transforms"
 _TEXT = "text"
+_IMPORT_HINT = "run the file by itself with python"
 Function = Callable[..., object]
 
 
@@ -51,6 +54,7 @@ class Own:
         path = root / FOLDER / f"{spec.function.partition(':')[0]}.py"
         self._file = str(path)
         self.source, self._function = _loaded(spec, path)
+        self._check_parameters()
         self._probed = self._probe()
         own = [name for name in self._probed.column_names if name != _TEXT]
         self.columns = tuple(pa.field(self._signal(name), pa.int64()) for name in own)
@@ -110,12 +114,23 @@ class Own:
             )
         return once
 
+    def _check_parameters(self) -> None:
+        """Names a parameter that is missing or too much, which a TypeError does not tell apart."""
+        try:
+            signature(self._function).bind(None, **self._parameters)
+        except TypeError as error:
+            what = f"does not take the parameters of the spec: {error}"
+            raise self._wrong(what, "documents come first, parameters by name") from None
+        except ValueError:  # a function of a compiled module tells nothing
+            return
+
     def _call(self, documents: pa.Table) -> pa.Table:
         try:
-            given = self._function(documents, **self._parameters)
+            with redirect_stdout(sys.stderr):  # stdout is the command's answer
+                given = self._function(documents, **self._parameters)
         # Whatever a user's function raises is one clear error; its message may hold text.
         except (Exception, SystemExit) as error:  # noqa: BLE001
-            what = f"raised {type(error).__name__}{self._line_of(error)}"
+            what = f"raised {type(error).__name__}{_line_of(error, self._file)}"
             raise self._wrong(what, "try it on a table by itself") from None
         if not isinstance(given, pa.Table):
             raise self._wrong(f"gave a {type(given).__name__}, not a table of pyarrow")
@@ -149,15 +164,6 @@ class Own:
             f"gave a column {name[:40]!r} of {kind}", "text, or signals in lower case"
         )
 
-    def _line_of(self, error: BaseException) -> str:
-        """Where in the user's file it was raised, if it was there."""
-        trace, line = error.__traceback__, ""
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == self._file:
-                line = f" at line {trace.tb_lineno}"
-            trace = trace.tb_next
-        return line
-
     def _wrong(self, what: str, hint: str = "") -> ConfigError:
         return ConfigError(f"the transform {self.name} ({self._spec.function}) {what}", hint)
 
@@ -188,12 +194,31 @@ def _executed(spec: OwnSpec, path: Path, source: bytes, digest: Digest) -> Modul
     # Dataclasses and annotations look their module up.
     sys.modules[module.__name__] = module
     try:
-        exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102
+        with redirect_stdout(sys.stderr):
+            exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102
     except (Exception, SystemExit) as error:  # noqa: BLE001
         del sys.modules[module.__name__]
-        what = f"{path.name} cannot be imported: {type(error).__name__}: {error}"
-        raise ConfigError(f"the transform {spec.name}: {what}") from None
+        what = f"{path.name} cannot be imported: {type(error).__name__}{_told(error, str(path))}"
+        raise ConfigError(f"the transform {spec.name}: {what}", _IMPORT_HINT) from None
     return module
+
+
+def _told(error: BaseException, file: str) -> str:
+    """What an error at import says, if its words are Python's own and hold no value."""
+    if isinstance(error, SyntaxError):
+        return f" at line {error.lineno}: {error.msg}"
+    words = f": {error}" if isinstance(error, ImportError | NameError) else ""
+    return f"{_line_of(error, file)}{words}"
+
+
+def _line_of(error: BaseException, file: str) -> str:
+    """Where in the user's file it was raised, if it was there."""
+    trace, line = error.__traceback__, ""
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = f" at line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return line
 
 
 def _probe_table() -> pa.Table:

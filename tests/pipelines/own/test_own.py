@@ -178,6 +178,25 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
         own(tmp_path, "def shout(:\n")
     with pytest.raises(ConfigError, match="cannot be imported: ModuleNotFoundError"):
         own(tmp_path, "import nothing_of_this_name\n")
+    with pytest.raises(ConfigError, match="does not take the parameters of the spec: .*'words'"):
+        own(tmp_path, SHOUT, parameters='{"words": 3}')
+
+
+def test_what_a_file_says_at_import_is_not_repeated(tmp_path: Path) -> None:
+    code = "TOKEN = 'hunter2'\nraise RuntimeError('cannot log in with ' + TOKEN)\n"
+    with pytest.raises(ConfigError, match="RuntimeError at line 2") as caught:
+        own(tmp_path, code)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_what_it_prints_is_no_part_of_an_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = SHOUT.replace("    return", "    print('called')\n    return") + "print('imported')\n"
+    own(tmp_path, code).apply(documents("a"))
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("imported\ncalled\n")
 
 
 @pytest.mark.parametrize(
