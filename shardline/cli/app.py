@@ -10,6 +10,7 @@ import typer
 
 from lineage.errors import ShardlineError, Unavailable
 from shardline.cli import adopt, approve, audit, build, demo, init, preview, report, schedule, tier
+from shardline.cli.output import printable
 
 INTERRUPTED = 130
 
@@ -78,6 +79,7 @@ def _show_usage(error: typer.TyperException) -> None:
 
 
 def _complain(message: str, hint: str) -> None:
-    print(f"error: {message}", file=sys.stderr)
+    # A message may name a file, and a file's name may hold anything.
+    print(f"error: {printable(message)}", file=sys.stderr)
     if hint:
         print(f"       {hint}", file=sys.stderr)

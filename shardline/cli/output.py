@@ -26,3 +26,10 @@ def show(answer: Answer, as_json: bool, text: Text) -> None:
 def row(name: str, value: object) -> str:
     """One fact on a line."""
     return f"{name:<14} {value}"
+
+
+def printable(name: str) -> str:
+    """A name as it can stand in a line: what breaks or recolours the line is escaped."""
+    if name.isprintable():
+        return name
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)

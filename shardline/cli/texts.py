@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage.audit.rules import shown
-from shardline.cli.output import row
+from shardline.cli.output import printable, row
 
 
 def run_text(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -79,7 +79,7 @@ def quarantine_text(facts: Mapping[str, Any]) -> Iterator[str]:
     yield row("version", facts["version"])
     yield row("quarantined", f"{facts['num_records']:,} records")
     for item in facts["records"]:
-        place = f"{item['source']}, {item['path']} at {item['offset']}"
+        place = f"{item['source']}, {printable(item['path'])} at {item['offset']}"
         yield row("  record", f"{place}: {item['reason']} ({item['detail']})")
 
 
@@ -141,7 +141,8 @@ def _decision(decision: Mapping[str, Any] | None) -> Iterator[str]:
     measured = f" ({decision['value']} against {decision['threshold']})"
     yield row("  decided", decision["verdict"] + rule + (measured if decision["value"] else ""))
     if decision["path"] is not None:
-        place = f"{decision['source']}, {decision['path']} at {decision['offset']}"
+        path = printable(decision["path"])
+        place = f"{decision['source']}, {path} at {decision['offset']}"
         yield row("  lies at", place)
     if decision["edits"]:
         yield row("  edited", decision["edits"])
