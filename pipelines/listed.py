@@ -95,11 +95,14 @@ def file_in(root: Path, name: str) -> Path:
 
     Raises:
         NotFound: there is no such file.
-        ConfigError: the path leads out of the workspace, by itself or by a link.
+        ConfigError: the path leads out of the workspace, by itself or by a link, or is that
+            of a folder or a device.
     """
     path = (root / name).resolve()
     if not path.is_relative_to(root.resolve()):
         raise ConfigError(f"{name}: leads out of the workspace", "copy the file into it")
-    if not path.is_file():
+    if not path.exists():
         raise NotFound(f"{name}: there is no such file", "paths start at the workspace's root")
+    if not path.is_file():
+        raise ConfigError(f"{name}: not an ordinary file", "name a file of the workspace")
     return path

@@ -48,6 +48,8 @@ def load_vocabulary(path: Path, end_of_document: str) -> Vocabulary:
         ConfigError: no such file, no tokenizer.json, or `end_of_document` is not in it.
     """
     try:
+        if not path.is_file() and path.exists():  # a pipe would be waited for
+            raise ConfigError(f"tokenizer {path}: not an ordinary file", _FILE_HINT)
         data = path.read_bytes()
     except OSError as error:
         reason = error.strerror or type(error).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,11 @@ def test_a_file_that_is_missing_outside_or_no_text_is_an_error(tmp_path: Path) -
     (inside / "latin.txt").write_bytes(b"one\ncaf\xe9\n")
     with pytest.raises(NotFound, match=r"nope\.txt: there is no such file"):
         read_list(inside, "nope.txt")
+    (inside / "folder.txt").mkdir()
+    os.mkfifo(inside / "pipe.txt")
+    for name in ("folder.txt", "pipe.txt"):
+        with pytest.raises(ConfigError, match=f"{name}: not an ordinary file"):
+            read_list(inside, name)
     with pytest.raises(ConfigError, match="leads out of the workspace"):
         read_list(inside, "../secret.txt")
     with pytest.raises(ConfigError, match="leads out of the workspace"):

@@ -172,6 +172,7 @@ def test_a_record_id_that_is_used_twice_keeps_one_content_in_whatever_order(fres
         ("good.jsonl", "good.docx", ["good.docx", "jsonl, json, csv"]),
         ("tokenizer.json", "other.json", ["other.json"]),
         ("tokenizer.json", "text/good.jsonl", ["good.jsonl"]),
+        ("tokenizer.json", "text/folder.jsonl", ["folder.jsonl", "not an ordinary file"]),
         ("<|endoftext|>", "<|nothing|>", ["<|nothing|>"]),
         ('id = "id"', 'colour = "red"', ["colour"]),
         ("CC0-1.0", "A licence of my own", ["A licence of my own"]),
