@@ -118,8 +118,8 @@ def _evaluation(
 def _sampled(
     source: SourceSpec, root: Path, hasher: IdHasher, seed: int, wanted: int
 ) -> Iterator[Chunk]:
-    """Chunks of a source until enough records were read; the last one is cut."""
-    found, files = 0, source_files(source, root)
+    """Chunks of a source until enough records were seen; the last one is cut."""
+    found, seen, files = 0, 0, source_files(source, root)
     for partition in _partitions(source, files):
         for chunk in read_partition(
             partition, source, files, hasher, seed, chunk_bytes=_CHUNK_BYTES
@@ -127,7 +127,9 @@ def _sampled(
             left = wanted - found
             yield Chunk(chunk.records.slice(0, left), chunk.quarantine)
             found += min(chunk.records.num_rows, left)
-            if found >= wanted:
+            seen += chunk.records.num_rows + chunk.quarantine.num_rows
+            # A source that cannot be read is told of in seconds too.
+            if seen >= wanted:
                 return
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.system.conftest import Said
 from tests.system.test_rules import RULES, longest, shortened
-from tests.system.world import DATASET, FOUR_SOURCES, World, add_lines, record
+from tests.system.world import DATASET, FOUR_SOURCES, SOURCE, World, add_lines, record
 
 pytestmark = pytest.mark.system
 
@@ -49,3 +50,16 @@ def test_a_sample_is_about_as_large_as_asked_and_the_same_each_time(
     assert "sample" in said.out
     assert "dedup" in said.out
     assert cli("preview", "nope", "--workspace", fresh.root).code == 3
+
+
+def test_a_source_that_cannot_be_read_is_told_of_without_reading_all_of_it(
+    fresh: World, cli: Callable[..., Said]
+) -> None:
+    (fresh.root / "text" / "blank.jsonl.gz").write_bytes(gzip.compress(b"\n" * 500_000))
+    fresh.write_spec(
+        SOURCE.format(name="s", path="text/blank.jsonl.gz", licence="CC0-1.0", more="")
+    )
+    said = cli("preview", DATASET, "--sample", "100", "--json", "--workspace", fresh.root)
+    ingest = said.json["books"][0]
+    assert 100 <= int(ingest["quarantined"]["blank_line"]["records"]) < 400_000
+    assert int(ingest["kept"]["records"]) == 0
