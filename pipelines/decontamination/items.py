@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from lineage.digest import Digest, frame
 from lineage.errors import ConfigError, NotFound
 from pipelines.ingest.chunk import texts_array
-from pipelines.ingest.fields import value_of
+from pipelines.ingest.fields import kind_of, value_of
 from pipelines.ingest.places.files import list_files, reading
 from pipelines.ingest.places.streams import StreamFault, decompressed
 from pipelines.spec.decontamination import DecontaminationSpec, EvalSetSpec
@@ -23,6 +23,8 @@ from pipelines.spec.source import COMPRESSIONS, SourceSpec
 
 _BOM = b"\xef\xbb\xbf"
 _MISSING = object()
+# Items are held in memory, and their n-grams in every worker.
+_MAX_FILE_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def _rows(file: Path, path: str) -> Iterator[tuple[int, object]]:
 def _lines(evals: EvalSetSpec, data: bytes, path: str) -> Iterator[tuple[int, object]]:
     compressions = (name for ending, name in COMPRESSIONS.items() if path.lower().endswith(ending))
     try:
-        data = b"".join(decompressed([data], next(compressions, "")))
+        data = _bounded(decompressed([data], next(compressions, "")), path)
     except StreamFault as fault:
         raise _wrong(path, f"cannot be unpacked: {fault.detail}") from None
     for number, line in enumerate(data.removeprefix(_BOM).split(b"\n"), 1):
@@ -120,15 +122,28 @@ def _lines(evals: EvalSetSpec, data: bytes, path: str) -> Iterator[tuple[int, ob
             raise _wrong(path, f"line {number} is not JSON: {error.msg}") from None
 
 
+def _bounded(pieces: Iterable[bytes], path: str) -> bytes:
+    """All pieces; a small file may unpack to more than memory holds."""
+    data = bytearray()
+    for piece in pieces:
+        data += piece
+        if len(data) > _MAX_FILE_BYTES:
+            what = f"is larger than {_MAX_FILE_BYTES >> 20} MiB, unpacked"
+            raise _wrong(path, what, "split it, or take out what is no item")
+    return bytes(data)
+
+
 def _text(evals: EvalSetSpec, record: object, path: str, number: int, met: set[str]) -> str:
     if not isinstance(record, Mapping):
-        raise _wrong(path, f"item {number} is a {type(record).__name__}, not an object")
+        raise _wrong(path, f"item {number} is {kind_of(record)}, not an object")
     values = {field: value_of(record, field, _MISSING) for field in evals.fields}
     met.update(field for field, value in values.items() if value is not _MISSING)
     text = "\n".join(word for value in values.values() for word in _words(value))
     if not text.strip():
         hint = "name the fields of the set: fields = [...]"
-        raise _wrong(path, f"item {number} has no text in {', '.join(evals.fields)}", hint)
+        raise _wrong(
+            path, f"item {number} has no text in the fields {', '.join(evals.fields)}", hint
+        )
     return text
 
 

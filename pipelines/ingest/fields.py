@@ -69,7 +69,7 @@ class FieldMap:
             return text
         if text is _MISSING or text is None:
             raise Refused("text_missing" if text is _MISSING else "text_null", f"field {field!r}")
-        raise Refused("text_not_a_string", f"{field!r} is a {type(text).__name__}")
+        raise Refused("text_not_a_string", f"{field!r} is {kind_of(text)}")
 
     def _filled(self, record: Mapping[str, Any], parts: list[tuple[str, str | None]]) -> str:
         filled, texts = [], 0
@@ -79,7 +79,7 @@ class FieldMap:
             if value is None:
                 continue
             if not isinstance(value, str):
-                raise Refused("text_not_a_string", f"{field!r} is a {type(value).__name__}")
+                raise Refused("text_not_a_string", f"{field!r} is {kind_of(value)}")
             texts += bool(value)
             filled.append(value)
         if not texts:
@@ -94,6 +94,15 @@ class FieldMap:
 
 
 _NOTHING = Told()
+_KINDS = {
+    dict: "an object",
+    list: "an array",
+    str: "a string",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+}
 
 
 def value_of(record: Mapping[str, Any], field: str, missing: object) -> Any:
@@ -108,6 +117,11 @@ def value_of(record: Mapping[str, Any], field: str, missing: object) -> Any:
     return value
 
 
+def kind_of(value: object) -> str:
+    """What a value is, in the words of JSON."""
+    return _KINDS[type(value)]
+
+
 def own_id(value: object, field: str) -> str:
     """A record's own id: a string that is not empty, or an integer in decimal.
 
@@ -120,7 +134,7 @@ def own_id(value: object, field: str) -> str:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise Refused("id_not_a_string", f"{field!r} is a {type(value).__name__}")
+    raise Refused("id_not_a_string", f"{field!r} is {kind_of(value)}")
 
 
 def fields_of(source: SourceSpec) -> list[str]:

@@ -140,7 +140,7 @@ class _Column:
     def check_type(self, i: int) -> None:
         """Refuses what is neither text nor null."""
         if self.kind is not None and self.values[i] is not None:
-            raise Refused("text_not_a_string", f"{self.name!r} is a {self.kind}")
+            raise Refused("text_not_a_string", f"{self.name!r} is of type {self.kind}")
 
     def check_there(self, i: int) -> None:
         """Refuses a column that is missing, and null."""
@@ -165,7 +165,7 @@ class _Column:
         if isinstance(value, bytes):
             return _utf8(value, self.name)
         if value is True:
-            raise Refused("id_not_a_string", f"{self.name!r} is a {self.kind}")
+            raise Refused("id_not_a_string", f"{self.name!r} is of type {self.kind}")
         return value
 
     def word(self, i: int) -> str | None:

@@ -94,7 +94,7 @@ def _refuse_file(builder: ChunkBuilder, groups: Groups | CorruptFile, num_bytes:
     """Adds a file that has no rows to read, or is none."""
     empty = not num_bytes
     if isinstance(groups, CorruptFile):
-        detail = f"no file of a kind that is read: {groups}"
+        detail = "no bytes" if empty else f"no file of this format: {groups}"
     else:
         empty = not (groups.total_rows or groups.damage)
         detail = groups.damage or f"a file of {groups.total_rows} rows"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import orjson
 
 from pipelines.ingest.chunk import Chunk, ChunkBuilder, Place
-from pipelines.ingest.fields import FieldMap, Mapped
+from pipelines.ingest.fields import FieldMap, Mapped, kind_of
 from pipelines.ingest.records.lines import MAX_LINE_BYTES, Lines, LostLine, whole_lines
 from pipelines.ingest.refused import Refused
 from pipelines.spec.source import SourceSpec
@@ -56,7 +56,7 @@ def parse_line(line: bytes, fields: FieldMap) -> Mapped:
     except orjson.JSONDecodeError as error:
         value = _second_look(line, error)
     if not isinstance(value, dict):
-        raise Refused("not_an_object", f"the line holds a {type(value).__name__}")
+        raise Refused("not_an_object", f"it is {kind_of(value)}")
     return fields.document(value)
 
 

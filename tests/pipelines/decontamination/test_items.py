@@ -105,11 +105,16 @@ def test_a_set_that_is_not_there_is_named(tmp_path: Path) -> None:
         ("a.jsonl", "", "holds no item"),
         ("a.jsonl", "\n\n", "holds no item"),
         ("a.jsonl", '{"text": "a"}\n{"text": \n', "line 2 is not JSON"),
-        ("a.jsonl", '["text"]\n', "item 1 is a list"),
-        ("a.jsonl", lines({"text": "a"}, {"question": "secret"}), "item 2 has no text in text"),
+        ("a.jsonl", '["text"]\n', "item 1 is an array"),
+        (
+            "a.jsonl",
+            lines({"text": "a"}, {"question": "secret"}),
+            "item 2 has no text in the fields text",
+        ),
         ("a.jsonl", lines({"text": "  "}), "item 1 has no text"),
         ("a.txt", b"good\nb\xffd\n", "line 2 is not UTF-8"),
         ("a.jsonl.gz", b"no gzip at all", "cannot be unpacked"),
+        ("a.txt.gz", gzip.compress(bytes(257 << 20), 1), "larger than 256 MiB, unpacked"),
         ("a.parquet", b"PAR1 no more", "no Parquet file"),
     ],
 )
