@@ -96,7 +96,7 @@ def _check_shards(folders: set[Path]) -> None:
         try:
             raws = [shard["raw_data"] for shard in json.loads(index.read_bytes())["shards"]]
             sizes = {str(raw["basename"]): int(raw["bytes"]) for raw in raws}
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise ConfigError(f"{index}: no index of MDS", "bring it from where it was") from None
         for name, size in sizes.items():
             shard = folder / Path(name).name
@@ -153,6 +153,8 @@ def _format(path: Path) -> str:
     if "mds" in found and any(name == "index.json" for name in names):
         found = [format_ for format_ in found if format_ != "json"]
     if not found:
+        if not path.exists() and "*" not in str(path):
+            raise NotFound(f"{path}: no such file or folder", "check the path")
         raise ConfigError(f"{path}: no format is known by its ending", _known())
     if len(found) > 1:
         hint = "name one folder or glob for each, such as 'corpus/*.jsonl' 'corpus/*.parquet'"

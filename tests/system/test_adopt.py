@@ -137,6 +137,7 @@ def test_what_cannot_be_adopted_leaves_no_spec(
     (folder / "notes").write_text("no ending")
     wrong = {
         (folder / "notes",): (2, "no format is known"),
+        (folder / "gone",): (3, "no such file or folder"),
         (folder,): (2, "files of several formats: jsonl, parquet"),
         (folder / "absent.jsonl",): (3, "no such file"),
         (folder / "*.jsonl",): (3, "nothing matches"),
