@@ -8,10 +8,10 @@ two workspaces agree on an order; it is never published.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import struct
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from lineage.digest import frame
 
@@ -19,8 +19,7 @@ OWN = b"own"
 CONTENT = b"content"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordKey:
+class RecordKey(NamedTuple):
     """What a source calls a record: its own id, or else the digest of its content.
 
     Attributes:
@@ -52,28 +51,41 @@ class IdHasher:
     def __init__(self, key: bytes) -> None:
         if len(key) != 32:
             raise ValueError("the id key has 32 bytes")
-        self._hmac = hmac.new(key, digestmod=hashlib.sha256)
-        self._sources: dict[tuple[str, bytes], hmac.HMAC] = {}
+        # HMAC-SHA-256 as the two hashes it is: `hmac` asks twice the time of short texts.
+        self._inner, self._outer = (_begun_with(key, byte) for byte in (0x36, 0x5C))
+        self._texts = self._inner.copy()
+        self._texts.update(frame(b"shardline/content-id/v1"))
+        self._sources: dict[tuple[str, bytes], hashlib._Hash] = {}
 
     def document_id(self, source: str, record: RecordKey) -> bytes:
         """32 bytes that name one document of one source, wherever it lies."""
+        return self.document_ids(source, [record])[0]
+
+    def document_ids(self, source: str, records: Iterable[RecordKey]) -> list[bytes]:
+        """The ids of several documents of a source, in their order."""
+        return [
+            self._closed(self._begun(source, kind), len(value).to_bytes(8, "little") + value)
+            for kind, value in records
+        ]
+
+    def content_id(self, text: bytes | memoryview) -> bytes:
+        """32 bytes that name a text (UTF-8), equal for equal texts."""
+        return self._closed(self._texts, text)
+
+    def _begun(self, source: str, kind: bytes) -> hashlib._Hash:
         # A frame of parts is the frames of its parts, so what a source's records share is
         # hashed once.
-        begun = self._sources.get((source, record.kind))
+        begun = self._sources.get((source, kind))
         if begun is None:
-            begun = self._hmac.copy()
-            begun.update(frame(b"shardline/document-id/v1", source.encode(), record.kind))
-            self._sources[source, record.kind] = begun
-        hasher = begun.copy()
-        hasher.update(frame(record.value))
-        return hasher.digest()
+            begun = self._sources[source, kind] = self._inner.copy()
+            begun.update(frame(b"shardline/document-id/v1", source.encode(), kind))
+        return begun
 
-    def content_id(self, text: bytes) -> bytes:
-        """32 bytes that name a text (UTF-8), equal for equal texts."""
-        hasher = self._hmac.copy()
-        hasher.update(frame(b"shardline/content-id/v1"))
-        hasher.update(text)
-        return hasher.digest()
+    def _closed(self, begun: hashlib._Hash, rest: bytes | memoryview) -> bytes:
+        inner, outer = begun.copy(), self._outer.copy()
+        inner.update(rest)
+        outer.update(inner.digest())
+        return outer.digest()
 
 
 def shuffle_key(seed: int, source: str, record: RecordKey) -> bytes:
@@ -82,12 +94,25 @@ def shuffle_key(seed: int, source: str, record: RecordKey) -> bytes:
     Args:
         seed: the spec's seed, 0 to 2**64 - 1.
     """
-    hasher = _begun_shuffle_key(seed, source, record.kind).copy()
-    hasher.update(frame(record.value))
-    return hasher.digest()
+    return shuffle_keys(seed, source, [record])[0]
+
+
+def shuffle_keys(seed: int, source: str, records: Iterable[RecordKey]) -> list[bytes]:
+    """The shuffle keys of several records of a source, in their order."""
+    keys = []
+    for kind, value in records:
+        hasher = _begun_shuffle_key(seed, source, kind).copy()
+        hasher.update(len(value).to_bytes(8, "little") + value)
+        keys.append(hasher.digest())
+    return keys
 
 
 @lru_cache(maxsize=1024)
 def _begun_shuffle_key(seed: int, source: str, kind: bytes) -> hashlib._Hash:
     seed_bytes = struct.pack("<Q", seed)
     return hashlib.sha256(frame(b"shardline/shuffle/v1", seed_bytes, source.encode(), kind))
+
+
+def _begun_with(key: bytes, byte: int) -> hashlib._Hash:
+    """A hash over a key as HMAC lays it out: padded to a block of 64 bytes, and masked."""
+    return hashlib.sha256(bytes(given ^ byte for given in key.ljust(64, b"\0")))

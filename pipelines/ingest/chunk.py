@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from lineage.ids import CONTENT, IdHasher, RecordKey, shuffle_key
+from lineage.ids import CONTENT, OWN, IdHasher, RecordKey, shuffle_keys
 from pipelines.schema import QUARANTINE, RECORDS
 
 CHUNK_BYTES = 16 << 20
@@ -69,8 +73,7 @@ class Chunk:
     quarantine: pa.Table
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a record lies.
 
     Attributes:
@@ -84,8 +87,7 @@ class Place:
     num_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """What a source tells of a record besides its text; None where it tells nothing.
 
     Attributes:
@@ -100,6 +102,28 @@ class Told:
 
 
 _NOTHING_TOLD = Told()
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Records of one file of columns, as arrays.
+
+    Attributes:
+        file: ordinal among the partition's files.
+        offsets: int64, the place of each row in the file.
+        bounds: int64, one more than rows: where in `texts` each text starts and ends.
+        texts: UTF-8 of all rows.
+        own_ids: UTF-8 of each row's own id, or None where the spec names no field for it.
+        urls, licences: as `Told`; None where the spec names no field for it.
+    """
+
+    file: int
+    offsets: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    texts: memoryview
+    own_ids: Sequence[bytes] | None
+    urls: Sequence[str | None] | None
+    licences: Sequence[str | None] | None
 
 
 class ChunkBuilder:
@@ -144,18 +168,48 @@ class ChunkBuilder:
         """
         content = text if raw is None else raw
         content_key = hashlib.sha256(content).digest()
-        own = None if record_id is None else RecordKey.own(record_id)
-        key = own or RecordKey(CONTENT, content_key)
-        self._shuffle_keys.append(shuffle_key(self._seed, self._source, key))
         self._content_keys.append(content_key)
-        self._document_ids.append(self._hasher.document_id(self._source, key))
+        self._keys.append(
+            RecordKey(CONTENT, content_key) if record_id is None else RecordKey.own(record_id)
+        )
         raw_id = self._hasher.content_id(content)
         self._raw_ids.append(raw_id)
         self._content_ids.append(raw_id if raw is None else self._hasher.content_id(text))
-        self._told.append((told.url, told.licence, told.encoding))
-        self._places.append((place.file, place.offset, place.num_bytes))
+        self._told.append(told)
+        self._places.append(place)
         self._texts.append(text)
+        self._lengths.append(len(text))
         self._count(len(text))
+
+    def room(self, sizes: NDArray[np.int64]) -> int:
+        """How many rows can be added until the chunk is full, 1 at least.
+
+        Args:
+            sizes: bytes of what each would add.
+        """
+        reached = np.searchsorted(np.cumsum(sizes), self._chunk_bytes - self._num_bytes)
+        return max(min(int(reached) + 1, len(sizes), _MAX_ROWS - self._num_rows), 1)
+
+    def rows(self, rows: Rows) -> None:
+        """Adds records that were read, which `room` has found to fit."""
+        num_rows, bounds = len(rows.offsets), rows.bounds.tolist()
+        contents = [rows.texts[start:end] for start, end in pairwise(bounds)]
+        content_keys = [hashlib.sha256(content).digest() for content in contents]
+        kind, values = (CONTENT, content_keys) if rows.own_ids is None else (OWN, rows.own_ids)
+        self._content_keys += content_keys
+        self._keys += [RecordKey(kind, value) for value in values]
+        ids = [self._hasher.content_id(content) for content in contents]
+        self._raw_ids += ids
+        self._content_ids += ids
+        nothing = [None] * num_rows
+        self._told += zip(rows.urls or nothing, rows.licences or nothing, nothing, strict=True)
+        lengths = np.diff(rows.bounds).tolist()
+        self._places += zip([rows.file] * num_rows, rows.offsets.tolist(), lengths, strict=True)
+        # A copy: what the texts are a part of may be much larger.
+        self._texts.append(bytes(rows.texts[bounds[0] : bounds[-1]]))
+        self._lengths += lengths
+        self._num_bytes += bounds[-1] - bounds[0]
+        self._num_rows += num_rows
 
     def refuse(self, reason: str, detail: str, head: bytes, place: Place) -> None:
         """Adds a record that could not be read.
@@ -175,14 +229,14 @@ class ChunkBuilder:
         return chunk
 
     def _start(self) -> None:
-        self._shuffle_keys: list[bytes] = []
         self._content_keys: list[bytes] = []
-        self._document_ids: list[bytes] = []
+        self._keys: list[RecordKey] = []
         self._raw_ids: list[bytes] = []
         self._content_ids: list[bytes] = []
         self._places: list[tuple[int, int, int]] = []
         self._told: list[tuple[str | None, str | None, str | None]] = []
         self._texts: list[bytes] = []
+        self._lengths: list[int] = []
         self._refusals: list[tuple[Place, str, str, bytes]] = []
         self._num_bytes = 0
         self._num_rows = 0
@@ -194,16 +248,16 @@ class ChunkBuilder:
     def _records(self) -> pa.Table:
         places = np.array(self._places, dtype=np.int64).reshape(-1, 3)
         columns = [
-            ids_array(self._shuffle_keys),
+            ids_array(shuffle_keys(self._seed, self._source, self._keys)),
             ids_array(self._content_keys),
-            ids_array(self._document_ids),
+            ids_array(self._hasher.document_ids(self._source, self._keys)),
             ids_array(self._raw_ids),
             ids_array(self._content_ids),
             pa.array(places[:, 0].astype(np.int32)),
             pa.array(np.ascontiguousarray(places[:, 1])),
             pa.array(np.ascontiguousarray(places[:, 2])),
             *(pa.array([told[i] for told in self._told], pa.string()) for i in range(3)),
-            texts_array(self._texts),
+            _texts_of(self._texts, self._lengths),
         ]
         return pa.Table.from_arrays(columns, schema=RECORDS)
 
@@ -230,7 +284,13 @@ def ids_array(ids: list[bytes]) -> pa.FixedSizeBinaryArray:
 
 def texts_array(texts: list[bytes]) -> pa.LargeStringArray:
     """UTF-8 texts as one Arrow array, without a null."""
-    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)), out=offsets[1:])
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(texts))]
-    return pa.LargeStringArray.from_buffers(len(texts), buffers[1], buffers[2])
+    return _texts_of(texts, map(len, texts))
+
+
+def _texts_of(parts: list[bytes], lengths: Iterable[int]) -> pa.LargeStringArray:
+    """Texts of so many bytes each, out of the bytes of all of them."""
+    sizes = np.fromiter(lengths, dtype=np.int64)
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    buffers = pa.py_buffer(offsets), pa.py_buffer(b"".join(parts))
+    return pa.LargeStringArray.from_buffers(len(sizes), *buffers)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage.errors import ConfigError
 from pipelines.ingest.chunk import Told
@@ -16,8 +15,7 @@ _MISSING = object()
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
+class Mapped(NamedTuple):
     """One record as a document: its text in UTF-8, its own id, and what it tells besides."""
 
     text: bytes

@@ -1,20 +1,25 @@
-"""Documents out of columns of Arrow: the fields of a source as arrays, not as objects."""
+"""Documents out of columns of Arrow: the fields of a source as arrays, not as objects.
+
+A batch is looked at as a whole; only rows in which something may be wrong are looked at one by one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from pipelines.ingest.chunk import Chunk, ChunkBuilder, Place, Told
+from pipelines.ingest.chunk import HEAD_BYTES, Chunk, ChunkBuilder, Place, Rows
 from pipelines.ingest.fields import own_id, template_of
 from pipelines.ingest.records.lines import MAX_LINE_BYTES
 from pipelines.ingest.refused import Refused
 from pipelines.spec.source import SourceSpec
 
-_NOTHING = Told()
+Mask = NDArray[np.bool_]
 
 
 def add_batch(
@@ -30,76 +35,130 @@ def add_batch(
     Raises:
         pa.ArrowInvalid: a column's offsets or indices lie outside of it; no row was added.
     """
-    texts = _Texts(source, batch)
-    ids = None if source.id is None else _Column.of(batch, source.id)
-    tells = _Tells(source, batch)
-    for i in range(batch.num_rows):
-        text = texts.bytes_of(i)
-        place = Place(file, first + i, len(text))
-        try:
-            texts.check(i, text)
-            record_id = None if ids is None else own_id(ids.value(i), ids.name)
-            builder.record(text, record_id, place, tells.told(i))
-        except Refused as refused:
-            builder.refuse(refused.reason, refused.detail, text, place)
+    documents = _Documents(source, batch, first, file)
+    at = 0
+    while at < batch.num_rows:
+        end = at + builder.room(documents.sizes[at:])
+        documents.add(builder, at, end)
         if builder.full:
             yield builder.take()
+        at = end
+
+
+class _Documents:
+    """The documents of a batch, and its rows that are none.
+
+    Attributes:
+        sizes: int64, bytes that each row adds to a chunk.
+    """
+
+    def __init__(self, source: SourceSpec, batch: pa.RecordBatch, first: int, file: int) -> None:
+        self._first, self._file = first, file
+        self._texts = _Texts(source, batch)
+        ids = None if source.id is None else _Column.of(batch, source.id, numbers=True)
+        told = (source.url, source.record_licence)
+        self._told = [field and _Column.of(batch, field).words() for field in told]
+        self._own_ids = None if ids is None else ids.data.to_pylist()
+        self._refused = dict(self._refusals(ids))
+        self.sizes = self._texts.lengths.copy()
+        refused = list(self._refused)
+        self.sizes[refused] = np.minimum(self.sizes[refused], HEAD_BYTES)
+
+    def add(self, builder: ChunkBuilder, start: int, end: int) -> None:
+        """Adds some rows, which have room in the chunk."""
+        refused = [i for i in range(start, end) if i in self._refused]
+        kept = np.delete(np.arange(start, end), np.array(refused, np.int64) - start)
+        if kept.size:
+            builder.rows(self._rows(kept))
+        for i in refused:
+            wrong, text = self._refused[i], self._texts.bytes_of(i)
+            place = Place(self._file, self._first + i, len(text))
+            builder.refuse(wrong.reason, wrong.detail, text, place)
+
+    def _rows(self, kept: NDArray[np.int64]) -> Rows:
+        bounds, texts = self._texts.at(kept)
+        columns = [
+            column if column is None else [column[i] for i in kept.tolist()]
+            for column in (self._own_ids, *self._told)
+        ]
+        return Rows(self._file, self._first + kept, bounds, texts, *columns)
+
+    def _refusals(self, ids: _Column | None) -> Iterator[tuple[int, Refused]]:
+        suspicious = self._texts.suspicious
+        if ids is not None:
+            suspicious = suspicious | ids.wrong | (_lengths(ids.data) == 0)
+        for i in np.flatnonzero(suspicious).tolist():
+            try:
+                self._texts.check(i)
+                if ids is not None:
+                    own_id(ids.value(i), ids.name)
+            except Refused as refused:
+                yield i, refused
 
 
 class _Texts:
-    """The texts of a batch: a column's, or those that a template makes of several."""
+    """The texts of a batch: a column's, or those that a template makes of several.
+
+    Attributes:
+        lengths: int64, bytes of each text; what is missing is empty.
+        suspicious: rows that `check` may refuse; no others.
+    """
 
     def __init__(self, source: SourceSpec, batch: pa.RecordBatch) -> None:
         parts = template_of(source.text)
         self._field, self._template = source.text, parts is not None
         fields = [source.text] if parts is None else [field for _, field in parts if field]
         self._columns = [_Column.of(batch, field) for field in fields]
-        self._literals = [literal.encode() for literal, _ in parts or ()]
+        self._data = self._columns[0].data if parts is None else self._filled(parts)
+        self.lengths = _lengths(self._data)
+        empty = sum((_lengths(column.data) for column in self._columns), np.zeros(1)) == 0
+        # A column's empty text is a text, a template's is none.
+        self.suspicious = empty | (self.lengths > MAX_LINE_BYTES) | _with_nul(self._data)
+        for column in self._columns:
+            self.suspicious = self.suspicious | column.wrong
 
     def bytes_of(self, i: int) -> bytes:
         """A text; what is missing in it is empty."""
-        if not self._template:
-            return self._columns[0].bytes_of(i)
-        filled = [self._literals[0]]
-        for column, literal in zip(self._columns, self._literals[1:], strict=True):
-            filled += (column.bytes_of(i), literal)
-        return b"".join(filled)
+        return self._data[i].as_py() or b""
 
-    def check(self, i: int, text: bytes) -> None:
+    def at(self, kept: NDArray[np.int64]) -> tuple[NDArray[np.int64], memoryview]:
+        """Texts of rows that are no null, in their order: bounds and bytes, as `Rows` has them."""
+        start, end = int(kept[0]), int(kept[-1]) + 1
+        if len(kept) == end - start:
+            return _bounds_and_bytes(self._data.slice(start, end - start))
+        return _bounds_and_bytes(self._data.take(pa.array(kept)))
+
+    def check(self, i: int) -> None:
         """Looks at the text of a row.
 
         Raises:
             Refused: missing, of another type, too long, not UTF-8, or with a NUL.
         """
+        text = self.bytes_of(i)
         for column in self._columns:
             column.check_type(i)
         if not self._template:
             self._columns[0].check_there(i)
-        elif not any(column.bytes_of(i) for column in self._columns):
+        elif not any(column.data[i].as_py() for column in self._columns):
             raise Refused("text_missing", f"no column of {self._field!r} has text")
         if len(text) > MAX_LINE_BYTES:
             raise Refused("text_too_long", f"{len(text)} bytes")
         for column in self._columns:
-            column.check_utf8(i)
+            _utf8(column.data[i].as_py() or b"", column.name)
         if (at := text.find(b"\0")) >= 0:
             raise Refused("nul_character", f"byte {at}")
 
-
-class _Tells:
-    """What a batch tells of its documents besides their text."""
-
-    def __init__(self, source: SourceSpec, batch: pa.RecordBatch) -> None:
-        url, licence = source.url, source.record_licence
-        self._url = None if url is None else _Column.of(batch, url)
-        self._licence = None if licence is None else _Column.of(batch, licence)
-
-    def told(self, i: int) -> Told:
-        """Of one row; what is no text is not told."""
-        if self._url is None and self._licence is None:
-            return _NOTHING
-        url = None if self._url is None else self._url.word(i)
-        licence = None if self._licence is None else self._licence.word(i)
-        return Told(url, licence)
+    def _filled(self, parts: list[tuple[str, str | None]]) -> pa.LargeBinaryArray:
+        literals = [pa.scalar(literal.encode(), pa.large_binary()) for literal, _ in parts]
+        filled = [literals[0]]
+        for column, literal in zip(self._columns, literals[1:], strict=True):
+            filled += (column.data, literal)
+        return pc.binary_join_element_wise(
+            *filled,
+            pa.scalar(b"", pa.large_binary()),
+            null_handling="replace",
+            null_replacement=b"",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,72 +168,67 @@ class _Column:
     Attributes:
         kind: its type where it holds no text; None where it does, or is not there.
         there: False where no column has the name.
-        values: bytes of text, whole numbers, or True for what is neither; None for null.
-        known_utf8: whether all of its text is UTF-8.
+        data: large_binary; null where there is no text.
+        valid: where there is a value, of any type.
+        wrong: where there is a value of another type, or text that is not UTF-8.
     """
 
     name: str
     there: bool
     kind: str | None
-    values: Sequence[bytes | int | None]
-    known_utf8: bool
+    data: pa.LargeBinaryArray
+    valid: Mask
+    wrong: Mask
 
     @classmethod
-    def of(cls, batch: pa.RecordBatch, name: str) -> _Column:
-        column = _array(batch, name)
-        if column is None or pa.types.is_null(column.type):
-            return cls(name, column is not None, None, [None] * batch.num_rows, True)
-        if _holds_text(column.type):
-            data = _checked_bytes(column)
-            return cls(name, True, None, data.to_pylist(), _is_utf8(data))
-        if pa.types.is_integer(column.type):
-            return cls(name, True, str(column.type), column.to_pylist(), True)
-        there = [True if valid else None for valid in column.is_valid().to_pylist()]
-        return cls(name, True, str(column.type), there, True)
+    def of(cls, batch: pa.RecordBatch, name: str, *, numbers: bool = False) -> _Column:
+        """The field of a name.
 
-    def bytes_of(self, i: int) -> bytes:
-        """The bytes of a text, or none."""
-        value = self.values[i]
-        return value if isinstance(value, bytes) else b""
+        Args:
+            numbers: whole numbers stand for their decimals.
+        """
+        column = _array(batch, name)
+        there, kind = column is not None, None
+        if column is None or pa.types.is_null(column.type):
+            column = pa.nulls(batch.num_rows, pa.large_binary())
+        if _holds_text(column.type):
+            data = _checked_bytes(column).cast(pa.large_binary())
+        elif numbers and pa.types.is_integer(column.type):
+            data = column.cast(pa.large_string()).cast(pa.large_binary())
+        else:
+            kind, data = str(column.type), pa.nulls(batch.num_rows, pa.large_binary())
+        valid: Mask = column.is_valid().to_numpy(zero_copy_only=False)
+        return cls(name, there, kind, data, valid, _not_utf8(data) if kind is None else valid)
 
     def check_type(self, i: int) -> None:
         """Refuses what is neither text nor null."""
-        if self.kind is not None and self.values[i] is not None:
+        if self.kind is not None and self.valid[i]:
             raise Refused("text_not_a_string", f"{self.name!r} is of type {self.kind}")
 
     def check_there(self, i: int) -> None:
         """Refuses a column that is missing, and null."""
-        if self.values[i] is None:
+        if not self.valid[i]:
             reason = "text_null" if self.there else "text_missing"
             raise Refused(
                 reason, f"column {self.name!r}" if self.there else f"no column {self.name!r}"
             )
 
-    def check_utf8(self, i: int) -> None:
-        """Refuses bytes that are not UTF-8."""
-        if not self.known_utf8:
-            _utf8(self.bytes_of(i), self.name)
-
-    def value(self, i: int) -> object:
-        """What stands for a row's own id: text or a whole number.
+    def value(self, i: int) -> str | None:
+        """What stands for a row's own id.
 
         Raises:
             Refused: of another type, or not UTF-8.
         """
-        value = self.values[i]
-        if isinstance(value, bytes):
-            return _utf8(value, self.name)
-        if value is True:
+        if self.kind is not None and self.valid[i]:
             raise Refused("id_not_a_string", f"{self.name!r} is of type {self.kind}")
-        return value
+        value = self.data[i].as_py()
+        return None if value is None else _utf8(value, self.name)
 
-    def word(self, i: int) -> str | None:
-        """A text that may as well be missing."""
-        value = self.values[i]
-        try:
-            return _utf8(value, self.name) if isinstance(value, bytes) else None
-        except Refused:
-            return None
+    def words(self) -> list[str | None]:
+        """Texts that may as well be missing."""
+        texts = pc.if_else(pa.array(self.wrong), pa.scalar(None, pa.large_binary()), self.data)
+        words: list[str | None] = texts.cast(pa.large_string()).to_pylist()
+        return words
 
 
 def _utf8(value: bytes, name: str) -> str:
@@ -232,7 +286,7 @@ def _holds_text(kind: pa.DataType) -> bool:
 
 
 def _checked_bytes(array: pa.Array) -> pa.Array:
-    """Text as bytes whose offsets lie inside of them."""
+    """Text as bytes (binary or large_binary) whose offsets lie inside of them."""
     types = pa.types
     if types.is_string_view(array.type) or types.is_binary_view(array.type):
         array = array.cast(pa.binary_view())
@@ -244,10 +298,40 @@ def _checked_bytes(array: pa.Array) -> pa.Array:
     return array
 
 
-def _is_utf8(data: pa.Array) -> bool:
-    """True when all values are UTF-8: one pass of Arrow instead of one a row."""
+def _lengths(data: pa.LargeBinaryArray) -> NDArray[np.int64]:
+    """Bytes of each value; a null has none."""
+    lengths: NDArray[np.int64] = pc.binary_length(data).fill_null(0).to_numpy(zero_copy_only=False)
+    return lengths
+
+
+def _bounds_and_bytes(data: pa.LargeBinaryArray) -> tuple[NDArray[np.int64], memoryview]:
+    """Where each value starts and the last one ends, in the bytes of all; nothing is copied."""
+    _, offsets, values = data.buffers()
+    bounds = np.frombuffer(offsets, np.int64)[data.offset : data.offset + len(data) + 1]
+    return bounds, memoryview(b"" if values is None else values)
+
+
+def _with_nul(data: pa.LargeBinaryArray) -> Mask:
+    """The values with a zero byte."""
+    found = np.zeros(len(data), np.bool_)
+    if not len(data):
+        return found
+    bounds, values = _bounds_and_bytes(data)
+    used = np.frombuffer(values, np.uint8)[bounds[0] : bounds[-1]]
+    # The least byte is found without an array of marks.
+    if used.size and not used.min():
+        places = np.flatnonzero(used == 0) + bounds[0]
+        found[np.searchsorted(bounds, places, side="right") - 1] = True
+    return found
+
+
+def _not_utf8(data: pa.LargeBinaryArray) -> Mask:
+    """The values that are not UTF-8, found by halves: most batches need one pass of Arrow."""
     try:
-        data.cast(pa.string() if pa.types.is_binary(data.type) else pa.large_string())
+        data.cast(pa.large_string())
     except pa.ArrowInvalid:
-        return False
-    return True
+        if len(data) == 1:
+            return np.ones(1, np.bool_)
+        half = len(data) // 2
+        return np.concatenate([_not_utf8(data[:half]), _not_utf8(data[half:])])
+    return np.zeros(len(data), np.bool_)

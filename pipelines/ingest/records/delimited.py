@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from pipelines.ingest.books import Books
 from pipelines.ingest.chunk import HEAD_BYTES, Chunk, ChunkBuilder
@@ -234,7 +233,7 @@ class _Table:
         found, raw = self._found(row, num_bytes, encoding), None
         told = encoding != "utf-8" and (self._wide or not row.isascii())
         if told and isinstance(found, Mapped):
-            found = replace(found, told=replace(found.told, encoding=encoding))
+            found = found._replace(told=found.told._replace(encoding=encoding))
             raw = _encoded(found.text, encoding)
         self._books.add(found, row, num_bytes + self._header_bytes, raw)
         self._header_bytes = 0
