@@ -61,16 +61,33 @@ class IdHasher:
         """32 bytes that name one document of one source, wherever it lies."""
         return self.document_ids(source, [record])[0]
 
-    def document_ids(self, source: str, records: Iterable[RecordKey]) -> list[bytes]:
-        """The ids of several documents of a source, in their order."""
-        return [
-            self._closed(self._begun(source, kind), len(value).to_bytes(8, "little") + value)
-            for kind, value in records
-        ]
+    def document_ids(self, source: str, records: Iterable[tuple[bytes, bytes]]) -> list[bytes]:
+        """The ids of several documents of a source, each given as `RecordKey` is."""
+        begin = {kind: self._begun(source, kind).copy for kind in (OWN, CONTENT)}
+        finish, ids = self._outer.copy, []
+        for kind, value in records:
+            inner, outer = begin[kind](), finish()
+            inner.update(len(value).to_bytes(8, "little") + value)
+            outer.update(inner.digest())
+            ids.append(outer.digest())
+        return ids
 
-    def content_id(self, text: bytes | memoryview) -> bytes:
+    def content_id(self, text: bytes) -> bytes:
         """32 bytes that name a text (UTF-8), equal for equal texts."""
-        return self._closed(self._texts, text)
+        inner, outer = self._texts.copy(), self._outer.copy()
+        inner.update(text)
+        outer.update(inner.digest())
+        return outer.digest()
+
+    def content_ids(self, texts: Iterable[bytes | memoryview]) -> list[bytes]:
+        """The ids of several texts, in their order."""
+        begin, finish, ids = self._texts.copy, self._outer.copy, []
+        for text in texts:
+            inner, outer = begin(), finish()
+            inner.update(text)
+            outer.update(inner.digest())
+            ids.append(outer.digest())
+        return ids
 
     def _begun(self, source: str, kind: bytes) -> hashlib._Hash:
         # A frame of parts is the frames of its parts, so what a source's records share is
@@ -80,12 +97,6 @@ class IdHasher:
             begun = self._sources[source, kind] = self._inner.copy()
             begun.update(frame(b"shardline/document-id/v1", source.encode(), kind))
         return begun
-
-    def _closed(self, begun: hashlib._Hash, rest: bytes | memoryview) -> bytes:
-        inner, outer = begun.copy(), self._outer.copy()
-        inner.update(rest)
-        outer.update(inner.digest())
-        return outer.digest()
 
 
 def shuffle_key(seed: int, source: str, record: RecordKey) -> bytes:
@@ -97,11 +108,12 @@ def shuffle_key(seed: int, source: str, record: RecordKey) -> bytes:
     return shuffle_keys(seed, source, [record])[0]
 
 
-def shuffle_keys(seed: int, source: str, records: Iterable[RecordKey]) -> list[bytes]:
-    """The shuffle keys of several records of a source, in their order."""
+def shuffle_keys(seed: int, source: str, records: Iterable[tuple[bytes, bytes]]) -> list[bytes]:
+    """The shuffle keys of several records of a source, each given as `RecordKey` is."""
+    begin = {kind: _begun_shuffle_key(seed, source, kind).copy for kind in (OWN, CONTENT)}
     keys = []
     for kind, value in records:
-        hasher = _begun_shuffle_key(seed, source, kind).copy()
+        hasher = begin[kind]()
         hasher.update(len(value).to_bytes(8, "little") + value)
         keys.append(hasher.digest())
     return keys

@@ -123,5 +123,5 @@ def _content_ids(
 ) -> pa.Array:
     as_read = records.column("content_id").combine_chunks()
     new = texts.take(pa.array(changed)).cast(pa.large_binary()).to_pylist()
-    ids = [hasher.content_id(text) for text in new]
+    ids = hasher.content_ids(new)
     return replaced(as_read, changed, pa.array(ids, as_read.type))

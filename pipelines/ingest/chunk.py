@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -197,8 +197,8 @@ class ChunkBuilder:
         content_keys = [hashlib.sha256(content).digest() for content in contents]
         kind, values = (CONTENT, content_keys) if rows.own_ids is None else (OWN, rows.own_ids)
         self._content_keys += content_keys
-        self._keys += [RecordKey(kind, value) for value in values]
-        ids = [self._hasher.content_id(content) for content in contents]
+        self._keys += zip(repeat(kind), values)
+        ids = self._hasher.content_ids(contents)
         self._raw_ids += ids
         self._content_ids += ids
         nothing = [None] * num_rows
@@ -230,7 +230,7 @@ class ChunkBuilder:
 
     def _start(self) -> None:
         self._content_keys: list[bytes] = []
-        self._keys: list[RecordKey] = []
+        self._keys: list[tuple[bytes, bytes]] = []
         self._raw_ids: list[bytes] = []
         self._content_ids: list[bytes] = []
         self._places: list[tuple[int, int, int]] = []
@@ -246,7 +246,7 @@ class ChunkBuilder:
         self._num_rows += 1
 
     def _records(self) -> pa.Table:
-        places = np.array(self._places, dtype=np.int64).reshape(-1, 3)
+        places = np.fromiter(chain.from_iterable(self._places), np.int64).reshape(-1, 3)
         columns = [
             ids_array(shuffle_keys(self._seed, self._source, self._keys)),
             ids_array(self._content_keys),

@@ -27,6 +27,8 @@ def add_batch(
 ) -> Iterator[Chunk]:
     """Adds the rows of a batch; the size of a row is that of its text in UTF-8.
 
+    Memory: the batch, the text of a template once more, and a chunk, which holds copies.
+
     Args:
         batch: a few thousand rows; its texts need not be UTF-8.
         first: place of its first row in the file.
@@ -77,11 +79,10 @@ class _Documents:
 
     def _rows(self, kept: NDArray[np.int64]) -> Rows:
         bounds, texts = self._texts.at(kept)
-        columns = [
-            column if column is None else [column[i] for i in kept.tolist()]
-            for column in (self._own_ids, *self._told)
-        ]
-        return Rows(self._file, self._first + kept, bounds, texts, *columns)
+        own_ids = None if self._own_ids is None else [self._own_ids[i] for i in kept]
+        urls, licences = (words and [words[i] for i in kept] for words in self._told)
+        offsets = self._first + kept
+        return Rows(self._file, offsets, bounds, texts, own_ids, urls, licences)
 
     def _refusals(self, ids: _Column | None) -> Iterator[tuple[int, Refused]]:
         suspicious = self._texts.suspicious
